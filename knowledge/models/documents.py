@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from knowledge import ids
+from knowledge.models.knowledge_bases import KnowledgeBase, ProviderKind
+from knowledge.models.sources import Source
+from mnote.models import Root, User, Workspace
+
+
+class IndexStatus(models.TextChoices):
+    """The lamp. Skipped files are rows too, but have a reason instead of a lamp."""
+
+    QUEUED = "queued", "queued"
+    PARSING = "parsing", "parsing"
+    INDEXED = "indexed", "indexed"
+    FAILED = "failed", "failed"
+    STALE = "stale", "stale"
+    DELETED = "deleted", "deleted"
+    SKIPPED = "skipped", "skipped"
+
+
+class ReasonClass(models.TextChoices):
+    """What kind of failure it is, and so who can help."""
+
+    NONE = "", "none"
+    TEMPORARY = "temporary", "temporary"
+    FILE = "file", "file"
+    CONFIGURATION = "configuration", "configuration"
+    ACCESS = "access", "access"
+    SERVICE = "service", "service"
+
+
+class Document(models.Model):
+    """One local file seen through one knowledge base: the registry row. Public name: source.
+
+    `source_path` is root-relative, in the escaped text form of `mnote.files.names`; `path_key` and `parent_key` are
+    `text_key` of it and of its folder, `sort_path` its first 200 characters, for lists in path order. `source_hash` is what the file
+    held when last looked at; `indexed_hash` what search holds now. The two differ while a change is being worked in.
+    `rev` grows with every change of the row, over all rows: pages ask for what is newer. Only services write here.
+    """
+
+    id = models.CharField(primary_key=True, max_length=40, default=ids.document_id, editable=False)
+    user = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    kb = models.ForeignKey(KnowledgeBase, on_delete=models.CASCADE, related_name="documents")
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="documents")
+    root = models.ForeignKey(Root, on_delete=models.PROTECT, related_name="documents")
+    source = models.ForeignKey(Source, on_delete=models.SET_NULL, null=True, blank=True, related_name="documents")
+    resource_id = models.CharField(max_length=400, null=True, blank=True)
+    source_path = models.CharField(max_length=16384)
+    path_key = models.CharField(max_length=40, editable=False)
+    parent_key = models.CharField(max_length=40, editable=False)
+    sort_path = models.CharField(max_length=200, editable=False)
+    title = models.CharField(max_length=500, blank=True)
+    source_type = models.CharField(max_length=20, blank=True)
+    size_bytes = models.BigIntegerField(default=0)
+    mtime_ns = models.BigIntegerField(default=0)
+    ctime_ns = models.BigIntegerField(default=0)
+    inode = models.BigIntegerField(default=0)
+    device = models.BigIntegerField(default=0)
+    source_hash = models.CharField(max_length=80, blank=True)
+    indexed_hash = models.CharField(max_length=80, blank=True)
+    provider = models.CharField(max_length=20, choices=ProviderKind.choices)
+    provider_kb_id = models.CharField(max_length=64, blank=True)
+    provider_knowledge_id = models.CharField(max_length=80, blank=True)
+    provider_doc_id = models.CharField(max_length=80, null=True, blank=True)
+    provider_status = models.CharField(max_length=40, blank=True)
+    index_status = models.CharField(max_length=10, choices=IndexStatus.choices, default=IndexStatus.QUEUED)
+    reason_class = models.CharField(max_length=20, choices=ReasonClass.choices, blank=True, default="")
+    reason_code = models.CharField(max_length=60, blank=True)
+    reason_detail = models.CharField(max_length=500, blank=True)
+    status_since = models.DateTimeField()
+    is_searchable = models.BooleanField(default=False)
+    chunk_count = models.PositiveIntegerField(default=0)
+    attempts = models.PositiveIntegerField(default=0)
+    next_try_at = models.DateTimeField(null=True, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    worker = models.CharField(max_length=120, blank=True)
+    missing_since = models.DateTimeField(null=True, blank=True)
+    tags_json = models.JSONField(default=list, blank=True)
+    citation_locator_json = models.JSONField(default=dict, blank=True)
+    metadata_json = models.JSONField(default=dict, blank=True)
+    rev = models.BigIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+    indexed_at = models.DateTimeField(null=True, blank=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "mnote_knowledge_sources"
+        constraints = [models.UniqueConstraint(fields=["kb", "root", "path_key"], name="document_path_once")]
+        indexes = [
+            models.Index(fields=["kb", "index_status", "sort_path"], name="document_status"),
+            models.Index(fields=["kb", "parent_key", "sort_path"], name="document_folder"),
+            models.Index(fields=["kb", "sort_path"], name="document_sorted"),
+            models.Index(fields=["kb", "rev"], name="document_rev"),
+            models.Index(fields=["workspace", "root", "path_key"], name="document_path"),
+            models.Index(fields=["kb", "provider_knowledge_id"], name="document_provider"),
+            models.Index(fields=["workspace", "source_hash"], name="document_hash"),
+            models.Index(fields=["kb", "next_try_at"], name="document_due", condition=Q(index_status="queued")),
+        ]
+
+    def __str__(self) -> str:
+        return self.source_path
+
+    @property
+    def source_uri(self) -> str:
+        """The file:// URI of the file; server-side use only."""
+        from mnote.files.uris import join_uri  # noqa: PLC0415 keeps models light to import
+
+        return join_uri(self.root.root_uri, self.source_path)
+
+    @property
+    def name(self) -> str:
+        return self.source_path.rpartition("/")[2]
+
+
+class Exclusion(models.Model):
+    """A path that was taken out of a knowledge base by hand; the next sync must not bring it back."""
+
+    kb = models.ForeignKey(KnowledgeBase, on_delete=models.CASCADE, related_name="exclusions")
+    root = models.ForeignKey(Root, on_delete=models.CASCADE, related_name="+")
+    path = models.CharField(max_length=16384)
+    path_key = models.CharField(max_length=40, editable=False)
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "mnote_source_exclusions"
+        constraints = [models.UniqueConstraint(fields=["kb", "root", "path_key"], name="exclusion_once")]
+
+
+class DocumentEvent(models.Model):
+    """One step in the life of a document: detected, transferred, read, split, indexed, failed, stopped."""
+
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="events")
+    attempt = models.PositiveIntegerField(default=1)
+    stage = models.CharField(max_length=30)
+    state = models.CharField(max_length=12)
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+    facts = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        db_table = "mnote_document_events"
+        indexes = [models.Index(fields=["document", "attempt", "started_at"], name="document_event")]
+
+
+class RevisionCounter(models.Model):
+    """One row per workspace: the last `rev` handed out. Taken inside the transaction that writes the documents."""
+
+    workspace = models.OneToOneField(Workspace, on_delete=models.CASCADE, primary_key=True, related_name="revision")
+    value = models.BigIntegerField(default=0)
+
+    class Meta:
+        db_table = "mnote_revisions"

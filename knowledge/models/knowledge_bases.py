@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+
+from knowledge import ids
+from mnote.models import Root, User, Workspace
+
+
+class ProviderKind(models.TextChoices):
+    LOCAL = "local", "local"
+    WEKNORA = "weknora", "weknora"
+    LIGHTRAG_LEGACY = "lightrag_legacy", "lightrag_legacy"
+
+
+class KnowledgeBase(models.Model):
+    """A named set of local files and folders, indexed by one provider.
+
+    `provider_kb_id` is minted by us before the provider is asked. Archiving hides it here and removes its index;
+    local files are never touched. `settings_json` holds the editor's choices, `metadata_json` facts worth keeping.
+    """
+
+    id = models.CharField(primary_key=True, max_length=40, default=ids.kb_id, editable=False)
+    owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="knowledge_bases")
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="knowledge_bases")
+    root = models.ForeignKey(Root, on_delete=models.PROTECT, related_name="knowledge_bases")
+    name = models.CharField(max_length=50)
+    description = models.CharField(max_length=200, blank=True)
+    provider = models.CharField(max_length=20, choices=ProviderKind.choices, default=ProviderKind.LOCAL)
+    provider_kb_id = models.CharField(max_length=64, default=ids.provider_kb_id)
+    default_tool_enabled = models.BooleanField(default=True)
+    paused_at = models.DateTimeField(null=True, blank=True)
+    settings_json = models.JSONField(default=dict, blank=True)
+    metadata_json = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+    archived_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "mnote_knowledge_bases"
+        constraints = [
+            models.UniqueConstraint(
+                Lower("name"), "workspace", condition=Q(archived_at__isnull=True), name="kb_name_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Pin(models.Model):
+    """A person's pin on a knowledge base, and when that person last used it."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="kb_pins")
+    kb = models.ForeignKey(KnowledgeBase, on_delete=models.CASCADE, related_name="pins")
+    pinned_at = models.DateTimeField(null=True, blank=True)
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "mnote_knowledge_pins"
+        constraints = [models.UniqueConstraint(fields=["user", "kb"], name="pin_once")]

@@ -1,0 +1,264 @@
+"""The provider seam (spec 4.2): what a knowledge provider can be asked, in our words, with frozen typed results.
+
+A provider holds an index. It knows nothing of users, grants, paths or files: the registry maps its answers back.
+Adapters hold every vendor word. All implementations pass `tests/conformance`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NewType, Protocol
+
+from knowledge.parsing.source_map import SourceMap
+
+ProviderKBId = NewType("ProviderKBId", str)
+ProviderDocumentId = NewType("ProviderDocumentId", str)
+
+
+class DocumentPhase(StrEnum):
+    """Where a provider document stands. `searchable` may come before `done`."""
+
+    QUEUED = "queued"
+    PARSING = "parsing"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    DELETING = "deleting"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a provider offers; callers ask before offering a feature."""
+
+    takes_originals: bool = False
+    needs_polling: bool = False
+    can_cancel: bool = False
+    has_timeline: bool = False
+    semantic: bool = False
+    max_text_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KBRef:
+    """A knowledge base as a provider sees it. `provider_kb_id` is minted by us and stored before first use."""
+
+    kb_id: str
+    workspace_id: str
+    provider_kb_id: ProviderKBId
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestRequest:
+    """One content to index. The same `source_hash` in one KB is one provider document, whatever its paths.
+
+    `known_id` is the provider document this registry row already has, if any; `metadata` goes along as strings.
+    """
+
+    kb: KBRef
+    document_id: str
+    display_name: str
+    source_hash: str
+    source_map: SourceMap
+    known_id: ProviderDocumentId | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentState:
+    """What the provider says of one document. `chunk_count` is None while unknown. `raw_status` is for display only."""
+
+    provider_document_id: ProviderDocumentId
+    phase: DocumentPhase
+    searchable: bool
+    raw_status: str
+    chunk_count: int | None = None
+    error_code: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestOutcome:
+    """The result of `ingest`. `duplicate` says that the content was already there under this id."""
+
+    state: DocumentState
+    duplicate: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """A search over one KB, or over a whole workspace when `kbs` is empty and the provider is the embedded one.
+
+    `document_ids` narrows to these provider documents. `limit` is how many hits to return, best first.
+    """
+
+    workspace_id: str
+    kbs: tuple[KBRef, ...]
+    query: str
+    limit: int
+    document_ids: tuple[ProviderDocumentId, ...] = ()
+    mode: str = "hybrid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit:
+    """One passage found. `char_start`/`char_end` point into the derived text that was ingested; they are a hint.
+
+    `score` orders this answer only. `content` is the provider's text: shown to nobody, used to verify the place.
+    """
+
+    provider_document_id: ProviderDocumentId
+    provider_kb_id: ProviderKBId
+    chunk_id: str
+    chunk_index: int
+    score: float
+    match_type: str
+    char_start: int
+    char_end: int
+    content: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOutcome:
+    """Hits, best first, and how the search went. `more` says that a larger limit could give more hits."""
+
+    hits: tuple[SearchHit, ...]
+    more: bool = False
+    degraded: bool = False
+    milliseconds: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """One indexed passage of a document."""
+
+    chunk_id: str
+    index: int
+    content: str
+    char_start: int
+    char_end: int
+    section_path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkPage:
+    """A page of chunks in document order; `total` counts all."""
+
+    chunks: tuple[Chunk, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One step of processing at the provider. Times are aware UTC; None where unknown."""
+
+    name: str
+    state: str
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    detail: str = ""
+    children: tuple[Stage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderStatus:
+    """Whether the provider answers. `sentence` says in plain words what is broken; empty when nothing is."""
+
+    reachable: bool
+    version: str = ""
+    milliseconds: int = 0
+    sentence: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class ProviderError(Exception):
+    """A provider call that failed. `code` is public, the message is for administrators and holds no secret or URL."""
+
+    code = "provider-error"
+    retryable = False
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ProviderUnavailable(ProviderError):
+    code = "provider-unavailable"
+    retryable = True
+
+
+class ProviderTimeout(ProviderUnavailable):
+    code = "provider-timeout"
+
+
+class ProviderRejected(ProviderError):
+    code = "provider-rejected"
+
+
+class ProviderMisconfigured(ProviderError):
+    code = "provider-misconfigured"
+
+
+class ProviderProtocolError(ProviderError):
+    code = "provider-protocol"
+
+
+class KnowledgeProvider(Protocol):
+    """One connection to one index. Safe to use from several threads. Every method may raise ProviderError."""
+
+    kind: str
+    capabilities: Capabilities
+
+    def status(self) -> ProviderStatus:
+        """Say whether the provider answers. Never raises ProviderError."""
+        ...
+
+    def ensure_kb(self, kb: KBRef) -> None:
+        """Make the provider KB exist. Doing it twice changes nothing."""
+        ...
+
+    def ingest(self, request: IngestRequest) -> IngestOutcome:
+        """Index a content. Doing it twice leaves one provider document."""
+        ...
+
+    def document_status(self, kb: KBRef, ids: Sequence[ProviderDocumentId]) -> list[DocumentState]:
+        """Return one state per id, in order; an unknown id has phase GONE."""
+        ...
+
+    def search(self, request: SearchRequest) -> SearchOutcome:
+        """Find passages, best first."""
+        ...
+
+    def chunks(self, kb: KBRef, document: ProviderDocumentId, *, offset: int, limit: int) -> ChunkPage:
+        """Return passages of one document in order. An unknown document has none."""
+        ...
+
+    def timeline(self, kb: KBRef, document: ProviderDocumentId) -> tuple[Stage, ...]:
+        """Return the provider's own processing stages; empty when it keeps none."""
+        ...
+
+    def reparse(self, kb: KBRef, document: ProviderDocumentId) -> None:
+        """Ask the provider to read the document again. It is not searchable meanwhile."""
+        ...
+
+    def cancel(self, kb: KBRef, document: ProviderDocumentId) -> None:
+        """Stop processing, as far as the provider can."""
+        ...
+
+    def delete_document(self, kb: KBRef, document: ProviderDocumentId) -> None:
+        """Remove a document from the index. Unknown is success."""
+        ...
+
+    def delete_kb(self, kb: KBRef) -> None:
+        """Remove the whole index of a KB. Unknown is success."""
+        ...
+
+    def list_documents(self, kb: KBRef) -> list[DocumentState]:
+        """Return all documents the provider holds for a KB, for reconcile."""
+        ...

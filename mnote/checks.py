@@ -1,0 +1,1 @@
+"""System checks: a wrong setting becomes a sentence with a way out."""

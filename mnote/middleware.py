@@ -1,0 +1,86 @@
+"""What every request gets: an id, a language, safe headers, and pages that no cache mixes with fragments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextvars import ContextVar
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
+
+from mnote.ids import new_id
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+_GIVEN_ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
+request_id: ContextVar[str] = ContextVar("request_id", default="")
+
+CONTENT_POLICY = (
+    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-src 'self'; frame-ancestors 'self'"
+)
+
+
+class RequestContextMiddleware:
+    """Give the request an id (the caller's own when it is harmless) and repeat it in the answer."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        given = request.headers.get("X-Request-ID", "")
+        value = given if _GIVEN_ID.fullmatch(given) else new_id("req")
+        token = request_id.set(value)
+        try:
+            response = self.get_response(request)
+        finally:
+            request_id.reset(token)
+        response.headers["X-Request-ID"] = value
+        response.headers.setdefault("Content-Security-Policy", CONTENT_POLICY)
+        return response
+
+
+class LanguageMiddleware:
+    """Choose the language: the cookie set by the person, else what the browser asks for."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        language = translation.get_language_from_request(request)
+        translation.activate(language)
+        request.LANGUAGE_CODE = language  # type: ignore[attr-defined]
+        response = self.get_response(request)
+        response.headers.setdefault("Content-Language", language)
+        return response
+
+
+class PageMiddleware:
+    """HTML differs between page and fragment, and belongs to one person: say so to every cache.
+
+    A fragment request that would be sent to the login page gets HX-Redirect instead, so that no whole page lands
+    inside a fragment.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if not response.headers.get("Content-Type", "").startswith("text/html"):
+            return response
+        patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request", "Cookie"])
+        response.headers.setdefault("Cache-Control", "private, no-store")
+        if request.headers.get("HX-Request") and _is_login_redirect(response):
+            return HttpResponse(status=204, headers={"HX-Redirect": response.headers["Location"]})
+        return response
+
+
+def _is_login_redirect(response: HttpResponseBase) -> bool:
+    from django.urls import reverse  # noqa: PLC0415 URLs are not loaded yet when middleware is imported
+
+    return response.status_code == 302 and response.headers["Location"].startswith(reverse(settings.LOGIN_URL))

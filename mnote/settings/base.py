@@ -1,0 +1,179 @@
+"""Everything both profiles share. `embedded` and `production` hold only what differs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from mnote.settings.env import env_bool, env_int, env_path, env_str
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+VERSION = "0.1.0"
+
+# --- The two settings that matter: where data lives, and the address people use. -----------------------------------
+MNOTE_DATA_DIR = env_path("MNOTE_DATA_DIR", BASE_DIR / "data")
+MNOTE_PUBLIC_URL = env_str("MNOTE_PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
+_public = urlsplit(MNOTE_PUBLIC_URL)
+
+MNOTE_INDEX_DIR = MNOTE_DATA_DIR / "indexes"
+MNOTE_ARTIFACT_DIR = MNOTE_DATA_DIR / "artifacts"
+
+DEBUG = False
+ALLOWED_HOSTS = [_public.hostname or "localhost", "localhost", "127.0.0.1", "[::1]"]
+CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
+FORCE_SCRIPT_NAME = _public.path or None
+SECURE_COOKIES = _public.scheme == "https"
+
+INSTALLED_APPS = [
+    "mnote.admin_site.MNoteAdminConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "template_partials",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "mnote",
+    "knowledge",
+    "pageai",
+]
+
+MIDDLEWARE = [
+    "mnote.middleware.RequestContextMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "mnote.middleware.LanguageMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "mnote.middleware.PageMiddleware",
+]
+
+ROOT_URLCONF = "mnote.urls"
+ASGI_APPLICATION = "mnote.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "mnote.views.shell.shell",
+            ],
+        },
+    }
+]
+
+AUTH_USER_MODEL = "mnote.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+]
+LOGIN_URL = "mnote:login"
+LOGIN_REDIRECT_URL = "mnote:home"
+LOGOUT_REDIRECT_URL = "mnote:login"
+
+SESSION_COOKIE_NAME = "mnote_session"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_COOKIES
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_NAME = "mnote_csrf"
+CSRF_FAILURE_VIEW = "mnote.views.errors.csrf_failure"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "SAMEORIGIN"
+SECURE_SSL_REDIRECT = False
+SECURE_HSTS_SECONDS = 31_536_000 if SECURE_COOKIES else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SECURE_COOKIES
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("zh-hans", "简体中文"), ("en", "English")]
+LANGUAGE_COOKIE_NAME = "mnote_language"
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = env_str("MNOTE_TIME_ZONE", "UTC")
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = MNOTE_DATA_DIR / "static"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024
+FILE_UPLOAD_TEMP_DIR = None
+
+ATOMIC_REQUESTS = False
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "mnote.api.authentication.TokenAuthentication",
+        "mnote.api.authentication.CookieAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_PAGINATION_CLASS": None,
+    "EXCEPTION_HANDLER": "mnote.problems.handle_api_exception",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "MNote control plane",
+    "DESCRIPTION": "Knowledge from folders of local documents, with citations that open the exact place.",
+    "VERSION": VERSION,
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": r"/api/",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+}
+
+# --- Work in the background (the rows are the queue; the broker only rings) -----------------------------------------
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_SEND_TASK_EVENTS = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_DEFAULT_QUEUE = "interactive"
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "mnote.sweep_jobs", "schedule": 15.0},
+    "beat": {"task": "mnote.beat_worker", "schedule": 10.0},
+    "schedule": {"task": "knowledge.schedule_syncs", "schedule": 30.0},
+}
+MNOTE_JOB_LEASE_SECONDS = env_int("MNOTE_JOB_LEASE_SECONDS", 60, minimum=5)
+MNOTE_WORKER_THREADS = env_int("MNOTE_WORKER_THREADS", 4, minimum=1)
+
+# --- Limits ---------------------------------------------------------------------------------------------------------
+MNOTE_PARSE_SLOTS = env_int("MNOTE_PARSE_SLOTS", 2, minimum=1)
+MNOTE_PARSE_SECONDS = env_int("MNOTE_PARSE_SECONDS", 120, minimum=1)
+MNOTE_MAX_FILE_MB = env_int("MNOTE_MAX_FILE_MB", 200, minimum=1)
+MNOTE_UPLOAD_MAX_MB = env_int("MNOTE_UPLOAD_MAX_MB", 100, minimum=1)
+MNOTE_WORKSPACE_QUOTA_MB = env_int("MNOTE_WORKSPACE_QUOTA_MB", 10_240, minimum=1)
+MNOTE_ALLOW_WEB_IMPORT = env_bool("MNOTE_ALLOW_WEB_IMPORT", default=False)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"json": {"()": "mnote.logs.JSONFormatter"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+    "root": {"handlers": ["stderr"], "level": env_str("MNOTE_LOG_LEVEL", "INFO")},
+    "loggers": {
+        "django.request": {"level": "ERROR"},
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+        "celery": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
+    },
+}

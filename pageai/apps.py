@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class PageAIConfig(AppConfig):
+    name = "pageai"
+    verbose_name = "Page AI"
