@@ -36,8 +36,9 @@ class Document(models.Model):
     """One local file seen through one knowledge base: the registry row. Public name: source.
 
     `source_path` is root-relative, in the escaped text form of `mnote.files.names`; `path_key` and `parent_key` are
-    `text_key` of it and of its folder, `sort_path` its first 200 characters, for lists in path order. `source_hash` is what the file
-    held when last looked at; `indexed_hash` what search holds now. The two differ while a change is being worked in.
+    `text_key` of it and of its folder, `sort_path` its first 200 characters, for lists in path order. `source_hash`
+    is what the file held when last looked at; `indexed_hash` what search holds now: they differ while a change is
+    being worked in.
     `rev` grows with every change of the row, over all rows: pages ask for what is newer. Only services write here.
     """
 

@@ -32,4 +32,10 @@ CACHES = {
         "KEY_PREFIX": "mnote",
     }
 }
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": CELERY_BROKER_URL,
+        "KEY_PREFIX": "mnote",
+    }
+}
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
