@@ -1,0 +1,227 @@
+"""The embedded provider: contents, their blocks and the words that find them, in one SQLite file per workspace.
+
+A provider document is a *content*: the same bytes read by the same parser are stored once per workspace, whatever the
+number of paths and knowledge bases they are in.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from knowledge.parsing.source_map import SourceMap
+from knowledge.providers.base import (
+    Capabilities,
+    ChunkPage,
+    DocumentPhase,
+    DocumentState,
+    IngestOutcome,
+    IngestRequest,
+    KBRef,
+    ProviderDocumentId,
+    ProviderError,
+    ProviderRejected,
+    ProviderStatus,
+    SearchOutcome,
+    SearchRequest,
+    Stage,
+)
+from knowledge.providers.local import index, reads, search
+from knowledge.providers.local.reads import StoredBlock, StoredEdge
+from knowledge.providers.local.rows import ContentRows, content_rows, resource_id_of
+from knowledge.providers.local.schema import SCHEMA_REV
+from knowledge.providers.local.store import Store
+from knowledge.providers.local.tokens import TOKENIZER_REV
+
+#: Contents removed in one write transaction when a knowledge base goes.
+_REMOVE_BATCH = 50
+
+
+class LocalProvider:
+    """`KnowledgeProvider` over index files below `index_dir`, plus reading of evidence blocks (spec 10.6)."""
+
+    kind = "local"
+    capabilities = Capabilities()
+
+    def __init__(self, index_dir: Path) -> None:
+        self._store = Store(index_dir)
+
+    def status(self) -> ProviderStatus:
+        started = time.monotonic()
+        facts: dict[str, Any] = {}
+        sentence = ""
+        try:
+            self._store.check_writable()
+            facts |= self._store.facts()
+        except ProviderError as exc:
+            facts["code"], sentence = exc.code, str(exc)
+        milliseconds = round((time.monotonic() - started) * 1000)
+        version = f"{SCHEMA_REV}/{TOKENIZER_REV}"
+        return ProviderStatus(
+            reachable=not sentence, version=version, milliseconds=milliseconds, sentence=sentence, facts=facts
+        )
+
+    def ensure_kb(self, kb: KBRef) -> None:
+        with self._store.writing(kb.workspace_id) as connection:
+            index.add_kb(connection, kb.provider_kb_id)
+
+    def ingest(self, request: IngestRequest) -> IngestOutcome:
+        workspace_id, source_map = request.kb.workspace_id, request.source_map
+        resource_id = resource_id_of(source_map)
+        with self._store.reading(workspace_id) as connection:
+            known = reads.resource_number(connection, resource_id) is not None
+        rows = None if known else _rows(source_map)
+        with self._store.writing(workspace_id) as connection:
+            n = reads.resource_number(connection, resource_id)
+            bodies = None
+            if n is None:
+                rows = rows or _rows(source_map)
+                n, bodies = index.add_content(connection, source_map, rows, _owner(request)), rows.bodies
+            kb_n = index.add_kb(connection, request.kb.provider_kb_id)
+            duplicate = index.join_kb(connection, n, kb_n, _storable(request.display_name), bodies)
+            count = reads.stored_blocks(connection, resource_id)
+        return IngestOutcome(state=_done(resource_id, count), duplicate=duplicate)
+
+    def document_status(self, kb: KBRef, ids: Sequence[ProviderDocumentId]) -> list[DocumentState]:
+        with self._store.reading(kb.workspace_id) as connection:
+            counts = reads.block_counts(connection, kb.provider_kb_id, ids)
+        return [_done(one, counts[one]) if one in counts else _gone(one) for one in ids]
+
+    def search(self, request: SearchRequest) -> SearchOutcome:
+        started = time.monotonic()
+        with self._store.reading(request.workspace_id) as connection:
+            outcome = search.find(connection, request)
+        return replace(outcome, milliseconds=round((time.monotonic() - started) * 1000))
+
+    def chunks(self, kb: KBRef, document: ProviderDocumentId, *, offset: int, limit: int) -> ChunkPage:
+        with self._store.reading(kb.workspace_id) as connection:
+            total = reads.block_counts(connection, kb.provider_kb_id, [document]).get(document, 0)
+            found = reads.chunks(connection, document, offset=offset, limit=limit) if total else ()
+        return ChunkPage(chunks=found, total=total)
+
+    def timeline(self, kb: KBRef, document: ProviderDocumentId) -> tuple[Stage, ...]:  # noqa: ARG002 there is none
+        return ()
+
+    def reparse(self, kb: KBRef, document: ProviderDocumentId) -> None:
+        """Make the words of the document again; parsing is ours and happens before `ingest`."""
+        if not self._holds(kb, document):
+            return
+        with self._store.writing(kb.workspace_id) as connection:
+            n = reads.resource_number(connection, document)
+            if n is not None:
+                index.write_words(connection, n, None)
+
+    def cancel(self, kb: KBRef, document: ProviderDocumentId) -> None:
+        """Do nothing: `ingest` is over when it returns."""
+
+    def delete_document(self, kb: KBRef, document: ProviderDocumentId) -> None:
+        if not self._holds(kb, document):
+            return
+        with self._store.writing(kb.workspace_id) as connection:
+            n, kb_n = reads.resource_number(connection, document), reads.kb_number(connection, kb.provider_kb_id)
+            if n is not None and kb_n is not None:
+                index.leave_kb(connection, n, kb_n)
+
+    def delete_kb(self, kb: KBRef) -> None:
+        with self._store.reading(kb.workspace_id) as connection:
+            gone = reads.kb_number(connection, kb.provider_kb_id) is None
+        while not gone:
+            with self._store.writing(kb.workspace_id) as connection:
+                kb_n = reads.kb_number(connection, kb.provider_kb_id)
+                gone = kb_n is None or index.remove_kb(connection, kb_n, at_most=_REMOVE_BATCH)
+
+    def list_documents(self, kb: KBRef) -> list[DocumentState]:
+        with self._store.reading(kb.workspace_id) as connection:
+            counts = reads.block_counts(connection, kb.provider_kb_id)
+        return [_done(resource_id, count) for resource_id, count in counts.items()]
+
+    def get_block(self, workspace_id: str, block_id: str) -> StoredBlock | None:
+        """Return an evidence block, None where there is none (any more)."""
+        with self._store.reading(workspace_id) as connection:
+            return reads.block(connection, block_id)
+
+    def neighbours(self, workspace_id: str, block_id: str, *, before: int, after: int) -> tuple[StoredBlock, ...]:
+        """Return the blocks around one and itself, in document order; nothing for an unknown block."""
+        with self._store.reading(workspace_id) as connection:
+            anchor = reads.block(connection, block_id)
+            return reads.neighbours(connection, anchor, before=before, after=after) if anchor else ()
+
+    def section_blocks(self, workspace_id: str, section_id: str) -> tuple[StoredBlock, ...]:
+        """Return the blocks that stand directly in a section (`StoredBlock.section_id`), in document order."""
+        with self._store.reading(workspace_id) as connection:
+            return reads.section_blocks(connection, section_id)
+
+    def edges(self, workspace_id: str, resource_ids: Sequence[str]) -> tuple[StoredEdge, ...]:
+        """Return the links that stand in these resources."""
+        with self._store.reading(workspace_id) as connection:
+            return reads.edges(connection, resource_ids)
+
+    def rebuild_reason(self, workspace_id: str) -> str | None:
+        """Say why this workspace's index is not whole: `damaged` or `outdated` (ingest everything again, then call
+        `finish_rebuild`), `tokenizer` (call `rebuild_words`), None when nothing is wrong."""
+        return self._store.rebuild_reason(workspace_id)
+
+    def finish_rebuild(self, workspace_id: str) -> None:
+        """Note that everything was ingested again."""
+        self._store.finish_rebuild(workspace_id)
+
+    def rebuild_words(self, workspace_id: str) -> None:
+        """Make the words of all stored blocks anew, from the stored text. Searches see the old ones until the end."""
+        with self._store.writing(workspace_id) as connection:
+            index.write_all_words(connection)
+
+    def drop_workspace(self, workspace_id: str) -> None:
+        """Remove the whole index of a workspace. Unknown is success."""
+        self._store.drop(workspace_id)
+
+    def _holds(self, kb: KBRef, document: ProviderDocumentId) -> bool:
+        with self._store.reading(kb.workspace_id) as connection:
+            return document in reads.block_counts(connection, kb.provider_kb_id, [document])
+
+
+def _rows(source_map: SourceMap) -> ContentRows:
+    """Return the rows of a content. Raises ProviderRejected for text that is not Unicode."""
+    if not _is_unicode(source_map.text):
+        raise ProviderRejected("the text holds code points that are no characters")
+    return content_rows(source_map)
+
+
+def _owner(request: IngestRequest) -> index.Owner:
+    known = {key: _storable(value) for key, value in request.metadata.items()}
+    return index.Owner(
+        document_id=known.get("ownerDocumentId", request.document_id),
+        document_path=known.get("ownerDocumentPath"),
+        relative_path=known.get("path"),
+    )
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _storable(name: str) -> str:
+    """Return a file name as text: names that are not UTF-8 come with escaped bytes that no text column takes."""
+    return name.encode("utf-8", "replace").decode()
+
+
+def _done(resource_id: str, count: int) -> DocumentState:
+    return DocumentState(
+        provider_document_id=ProviderDocumentId(resource_id),
+        phase=DocumentPhase.DONE,
+        searchable=count > 0,
+        raw_status="stored",
+        chunk_count=count,
+    )
+
+
+def _gone(resource_id: ProviderDocumentId) -> DocumentState:
+    return DocumentState(
+        provider_document_id=resource_id, phase=DocumentPhase.GONE, searchable=False, raw_status="unknown"
+    )

@@ -1,0 +1,63 @@
+"""The order of found blocks: the engine's word score, raised where a block says all of the query, or verbatim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from knowledge.providers.local.tokens import fold
+
+ALL_TERMS_BONUS = 0.1
+PHRASE_BONUS = 0.3
+
+#: A heading alone answers little; the blocks below it carry its words in their head.
+HEADING_FACTOR = 0.7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A block that matched. `word_score` is the engine's, higher is better; `has_all` says that every term is there."""
+
+    n: int
+    resource_n: int
+    ordinal: int
+    type: str
+    text: str
+    head: str
+    word_score: float
+    has_all: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    candidate: Candidate
+    score: float
+
+
+def ranked(candidates: Iterable[Candidate], query: str) -> list[Ranked]:
+    """Return candidates best first; of equal ones the earlier in its document, then the earlier stored."""
+    phrase = fold(query)
+    scored = [Ranked(candidate=candidate, score=_score(candidate, phrase)) for candidate in candidates]
+    return sorted(scored, key=lambda one: (-one.score, one.candidate.ordinal, one.candidate.n))
+
+
+def without_repeats(found: Sequence[Ranked]) -> list[Ranked]:
+    """Drop a block that repeats the text of a better one of the same content, such as a header row.
+
+    The same text in two contents stays: a reader may be allowed to see only one of them.
+    """
+    seen: dict[tuple[int, str], Ranked] = {}
+    for one in found:
+        seen.setdefault((one.candidate.resource_n, one.candidate.text), one)
+    return list(seen.values())
+
+
+def _score(candidate: Candidate, phrase: str) -> float:
+    factor = 1.0
+    if candidate.has_all:
+        factor += ALL_TERMS_BONUS
+    if phrase in fold(candidate.text) or phrase in fold(candidate.head):
+        factor += PHRASE_BONUS
+    if candidate.type == "heading":
+        factor *= HEADING_FACTOR
+    return candidate.word_score * factor

@@ -1,0 +1,128 @@
+"""Text to search tokens, the same way for what is stored and what is asked.
+
+SQLite's own tokenizers cannot find words in Chinese, Japanese or Thai, which put no spaces between them, so we cut
+the text ourselves and give FTS5 tokens joined by spaces. A change in this module's results needs a new `TOKENIZER_REV`.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import snowballstemmer  # type: ignore[import-untyped]
+
+from knowledge.providers.local.han import FOLD
+from knowledge.providers.local.stopwords import STOPWORDS
+
+TOKENIZER_REV = "words-1"
+
+#: Punctuation that may stand inside a token; `schema.py` tells FTS5.
+WORD_PUNCTUATION = "_.+#-"
+
+#: Scripts written without spaces, and Hangul, whose words carry endings: kana, bopomofo, Han, Hangul, Thai, Lao,
+#: Burmese, Khmer. The katakana middle dot U+30FB separates words.
+_UNSPACED = (
+    "々〇\u3040-\u30fa\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
+    "\U00020000-\U000323af\u0e01-\u0e4e\u0e81-\u0ece\u1000-\u1049\u1780-\u17d3"
+)
+_PIECE = re.compile(
+    rf"(?P<run>[{_UNSPACED}]+)|(?P<word>[^\W{_UNSPACED}]+(?:[.\-+#]+[^\W{_UNSPACED}]+)*(?:\+\+|\#(?!\#))?)"
+)
+_JOINT = re.compile(r"[._+#-]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MARKS = re.compile("[\u0300-\u036f]+")
+_DOTTED_I = str.maketrans({"\u0130": "I", "\u0131": "i"})
+_SPACE = re.compile(r"\s+")
+
+#: Words longer than this (encoded data, mostly) are stored and looked up by their beginning.
+_MAX_WORD = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One thing to look for: a whole token, or with `prefix` any token that begins with it."""
+
+    text: str
+    prefix: bool = False
+
+
+def fold(text: str) -> str:
+    """Return `text` as it is compared: compatibility forms, case, accents and Han variants gone, spaces single."""
+    return _SPACE.sub(" ", _plain(_unify(text))).strip()
+
+
+def tokens(text: str) -> list[str]:
+    """Return the tokens of `text` in order.
+
+    A run of unspaced script gives its pairs of neighbours and then its last character, so that each character of it
+    begins a token and a search for one character can look for beginnings.
+    """
+    found: list[str] = []
+    for piece in _PIECE.finditer(_unify(text)):
+        run = piece["run"]
+        if run:
+            found += map("".join, pairwise(run))
+            found.append(run[-1])
+        else:
+            found += _word_tokens(piece["word"])
+    return found
+
+
+def query_terms(query: str) -> list[Term]:
+    """Return what to look for, each once, without words that say nothing unless there are no others."""
+    terms: dict[Term, None] = {}
+    for piece in _PIECE.finditer(_unify(query)):
+        run = piece["run"]
+        if not run:
+            terms.update(dict.fromkeys(Term(word) for word in _word_tokens(piece["word"])))
+        elif len(run) == 1:
+            terms[Term(run, prefix=True)] = None
+        else:
+            terms.update(dict.fromkeys(Term(a + b) for a, b in pairwise(run)))
+    telling = [term for term in terms if term.text not in _SAYS_NOTHING]
+    return telling or list(terms)
+
+
+def _unify(text: str) -> str:
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFKC", text.translate(_DOTTED_I)).translate(FOLD)
+
+
+def _plain(text: str) -> str:
+    text = text.casefold()
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text)))
+
+
+@lru_cache(maxsize=100_000)
+def _word_tokens(word: str) -> tuple[str, ...]:
+    """Return the tokens of a spaced word: itself and, where it is put together (a_b, a.b, aB), its parts."""
+    word = word[:_MAX_WORD]
+    parts = [part for joined in _JOINT.split(word) for part in _CAMEL.split(joined) if part]
+    whole = _stem(_plain(word))
+    if len(parts) < 2 and parts == [word]:
+        return (whole,)
+    return (whole, *(_stem(_plain(part)) for part in parts))
+
+
+class _Stemmers(threading.local):
+    """A stemmer for each thread: stemming keeps its state in the object."""
+
+    def __init__(self) -> None:
+        self.english = snowballstemmer.stemmer("english")
+
+
+_stemmers = _Stemmers()
+
+
+def _stem(word: str) -> str:
+    return str(_stemmers.english.stemWord(word)) if word.isascii() else word
+
+
+_SAYS_NOTHING = frozenset(map(_stem, STOPWORDS))

@@ -1,0 +1,415 @@
+"""What every knowledge provider promises, asked of each in turn. A new provider joins by a line in `PROVIDERS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from knowledge.parsing.source_map import SourceMap
+from knowledge.providers.base import (
+    DocumentPhase,
+    IngestOutcome,
+    IngestRequest,
+    KBRef,
+    KnowledgeProvider,
+    ProviderDocumentId,
+    ProviderKBId,
+    SearchOutcome,
+    SearchRequest,
+)
+from knowledge.providers.local.provider import LocalProvider
+from tests.conformance.maps import markdown_map
+
+pytestmark = pytest.mark.conformance
+
+GARDEN = """# Garden
+
+## Watering
+
+Tomatoes need water every morning, at the roots and never on the leaves.
+
+## Pruning
+
+Cut the side shoots of the tomatoes once a week.
+"""
+
+BACKUP = """# 备份手册
+
+## 数据库
+
+每天凌晨两点备份数据库，并把文件复制到另一台机器。
+
+## 恢复
+
+恢复之前先停止服务，再导入最近一次的备份。
+"""
+
+MIXED = """# 发布说明
+
+升级 PostgreSQL 之后，请运行 pg_upgrade 并检查 connection_pool 的大小。
+
+ＡＢＣ１２３ 是全角写法。😀 表情符号 🚀 之后的文字也要找得到。
+"""
+
+QUERIES = {
+    "english": (GARDEN, "water tomatoes"),
+    "english inflected": (GARDEN, "tomato leaf watered"),
+    "chinese": (BACKUP, "备份数据库"),
+    "chinese question": (BACKUP, "怎么恢复最近的备份？"),
+    "chinese two characters": (BACKUP, "凌晨"),
+    "chinese one character": (BACKUP, "库"),
+    "traditional for simplified": (BACKUP, "備份數據庫"),
+    "mixed": (MIXED, "PostgreSQL 升级"),
+    "identifier": (MIXED, "connection_pool"),
+    "part of an identifier": (MIXED, "upgrade"),
+    "half-width for full-width": (MIXED, "abc123"),
+    "full-width for half-width": (MIXED, "ｐｏｓｔｇｒｅｓｑｌ"),
+    "after emoji": (MIXED, "之后的文字"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """A provider and how to ask it shortly."""
+
+    provider: KnowledgeProvider
+
+    def ingest(self, kb: KBRef, text: str | SourceMap, name: str = "note.md") -> IngestOutcome:
+        source_map = text if isinstance(text, SourceMap) else markdown_map(text)
+        return self.provider.ingest(
+            IngestRequest(
+                kb=kb,
+                document_id="document-1",
+                display_name=name,
+                source_hash=source_map.source_hash,
+                source_map=source_map,
+            )
+        )
+
+    def add(self, kb: KBRef, text: str | SourceMap, name: str = "note.md") -> ProviderDocumentId:
+        return self.ingest(kb, text, name).state.provider_document_id
+
+    def search(
+        self, kb: KBRef, query: str, *, limit: int = 10, ids: tuple[ProviderDocumentId, ...] = ()
+    ) -> SearchOutcome:
+        return self.provider.search(
+            SearchRequest(workspace_id=kb.workspace_id, kbs=(kb,), query=query, limit=limit, document_ids=ids)
+        )
+
+    def found(self, kb: KBRef, query: str) -> set[ProviderDocumentId]:
+        return {hit.provider_document_id for hit in self.search(kb, query).hits}
+
+    def listed(self, kb: KBRef) -> list[ProviderDocumentId]:
+        return [state.provider_document_id for state in self.provider.list_documents(kb)]
+
+
+def local(folder: Path) -> KnowledgeProvider:
+    return LocalProvider(folder / "indexes")
+
+
+PROVIDERS: list[Callable[[Path], KnowledgeProvider]] = [local]
+
+
+@pytest.fixture(params=PROVIDERS, ids=lambda factory: factory.__name__)
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+    return Bench(provider=request.param(tmp_path))
+
+
+def kb_named(name: str, *, workspace_id: str = "ws-1") -> KBRef:
+    return KBRef(kb_id=f"id-{name}", workspace_id=workspace_id, provider_kb_id=ProviderKBId(f"kb-{name}"), name=name)
+
+
+@pytest.fixture
+def kb(bench: Bench) -> KBRef:
+    one = kb_named("one")
+    bench.provider.ensure_kb(one)
+    return one
+
+
+@pytest.fixture
+def other_kb(bench: Bench) -> KBRef:
+    other = kb_named("other")
+    bench.provider.ensure_kb(other)
+    return other
+
+
+def test_status_answers(bench: Bench, kb: KBRef) -> None:
+    status = bench.provider.status()
+
+    assert status.reachable
+    assert not status.sentence
+
+
+def test_ensure_kb_twice_keeps_its_documents(bench: Bench, kb: KBRef) -> None:
+    document = bench.add(kb, GARDEN)
+
+    bench.provider.ensure_kb(kb)
+
+    assert bench.listed(kb) == [document]
+
+
+def test_ingest_reports_every_block(bench: Bench, kb: KBRef) -> None:
+    outcome = bench.ingest(kb, GARDEN)
+
+    assert outcome.state.phase is DocumentPhase.DONE
+    assert outcome.state.searchable
+    assert outcome.state.chunk_count == len(markdown_map(GARDEN).blocks)
+    assert not outcome.duplicate
+
+
+def test_ingest_twice_leaves_one_document(bench: Bench, kb: KBRef) -> None:
+    first = bench.ingest(kb, GARDEN)
+    second = bench.ingest(kb, GARDEN)
+
+    assert second.duplicate
+    assert second.state == first.state
+    assert bench.listed(kb) == [first.state.provider_document_id]
+
+
+def test_ingest_of_the_same_content_under_another_name_is_one_document(bench: Bench, kb: KBRef) -> None:
+    first = bench.ingest(kb, GARDEN, "a.md")
+    second = bench.ingest(kb, GARDEN, "b.md")
+
+    assert second.duplicate
+    assert second.state.provider_document_id == first.state.provider_document_id
+    assert bench.listed(kb) == [first.state.provider_document_id]
+
+
+def test_ingest_of_other_content_is_another_document(bench: Bench, kb: KBRef) -> None:
+    assert bench.add(kb, GARDEN) != bench.add(kb, GARDEN + "\nAnd more.\n")
+
+
+@pytest.mark.parametrize(("text", "query"), QUERIES.values(), ids=QUERIES)
+def test_search_finds_the_document(bench: Bench, kb: KBRef, text: str, query: str) -> None:
+    ids = {other: bench.add(kb, other) for other in (GARDEN, BACKUP, MIXED)}
+
+    hits = bench.search(kb, query).hits
+
+    assert hits[0].provider_document_id == ids[text]
+    assert hits[0].provider_kb_id == kb.provider_kb_id
+
+
+@pytest.mark.parametrize(("text", "query"), QUERIES.values(), ids=QUERIES)
+def test_search_offsets_slice_the_derived_text(bench: Bench, kb: KBRef, text: str, query: str) -> None:
+    bench.add(kb, text)
+
+    hits = bench.search(kb, query).hits
+
+    assert hits
+    assert [text[hit.char_start : hit.char_end] for hit in hits] == [hit.content for hit in hits]
+
+
+def test_search_returns_the_best_first_and_says_when_there_is_more(bench: Bench, kb: KBRef) -> None:
+    for number in range(5):
+        bench.add(kb, f"Remark {number} about hydrangeas and other shrubs.\n")
+
+    cut, whole = bench.search(kb, "hydrangeas", limit=2), bench.search(kb, "hydrangeas", limit=50)
+
+    assert len(cut.hits) == 2
+    assert cut.more
+    assert len(whole.hits) == 5
+    assert not whole.more
+    assert [hit.score for hit in whole.hits] == sorted((hit.score for hit in whole.hits), reverse=True)
+
+
+def test_search_keeps_to_the_documents_asked_for(bench: Bench, kb: KBRef) -> None:
+    bench.add(kb, GARDEN)
+    wanted = bench.add(kb, "Tomatoes, again: water them.\n")
+
+    hits = bench.search(kb, "water tomatoes", ids=(wanted,)).hits
+
+    assert {hit.provider_document_id for hit in hits} == {wanted}
+
+
+def test_search_keeps_to_the_knowledge_base_asked_for(bench: Bench, kb: KBRef, other_kb: KBRef) -> None:
+    mine = bench.add(kb, GARDEN)
+    bench.add(other_kb, "Tomatoes, again: water them.\n")
+
+    assert bench.found(kb, "tomatoes") == {mine}
+
+
+def test_search_covers_several_knowledge_bases(bench: Bench, kb: KBRef, other_kb: KBRef) -> None:
+    expected = {bench.add(kb, GARDEN), bench.add(other_kb, "Tomatoes, again: water them.\n")}
+
+    outcome = bench.provider.search(
+        SearchRequest(workspace_id=kb.workspace_id, kbs=(kb, other_kb), query="tomatoes", limit=10)
+    )
+
+    assert {hit.provider_document_id for hit in outcome.hits} == expected
+
+
+@pytest.mark.parametrize(
+    "query", ["", "   ", "?!…，。", "\x00", "😀🚀"], ids=["empty", "blank", "marks", "nul", "emoji"]
+)
+def test_search_without_words_finds_nothing_and_says_so(bench: Bench, kb: KBRef, query: str) -> None:
+    bench.add(kb, MIXED)
+
+    outcome = bench.search(kb, query)
+
+    assert outcome.hits == ()
+    assert outcome.notes
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"tomatoes" AND',
+        "tomatoes*) OR (",
+        "NEAR(tomatoes)",
+        "head : tomatoes",
+        "-tomatoes ^water",
+        "to\x00matoes tomatoes",
+    ],
+)
+def test_search_takes_query_syntax_as_words(bench: Bench, kb: KBRef, query: str) -> None:
+    document = bench.add(kb, GARDEN)
+
+    assert bench.found(kb, query) == {document}
+
+
+def test_search_takes_a_very_long_query(bench: Bench, kb: KBRef) -> None:
+    document = bench.add(kb, GARDEN)
+
+    assert bench.found(kb, "Tomatoes need water every morning. " + "重复的长句子没有意义。" * 2_000) == {document}
+
+
+def test_delete_makes_the_document_unfindable(bench: Bench, kb: KBRef) -> None:
+    document = bench.add(kb, GARDEN)
+    kept = bench.add(kb, BACKUP)
+
+    bench.provider.delete_document(kb, document)
+
+    assert bench.found(kb, "tomatoes water") == set()
+    assert bench.listed(kb) == [kept]
+
+
+def test_delete_of_an_unknown_document_is_success(bench: Bench, kb: KBRef) -> None:
+    document = bench.add(kb, GARDEN)
+
+    bench.provider.delete_document(kb, document)
+    bench.provider.delete_document(kb, document)
+
+    assert bench.listed(kb) == []
+
+
+def test_delete_then_ingest_finds_the_document_again(bench: Bench, kb: KBRef) -> None:
+    bench.provider.delete_document(kb, bench.add(kb, GARDEN))
+
+    document = bench.add(kb, GARDEN)
+
+    assert bench.found(kb, "tomatoes") == {document}
+
+
+def test_delete_in_one_knowledge_base_leaves_the_other(bench: Bench, kb: KBRef, other_kb: KBRef) -> None:
+    document = bench.add(kb, GARDEN)
+    left = bench.add(other_kb, GARDEN)
+
+    bench.provider.delete_document(kb, document)
+
+    assert bench.found(kb, "tomatoes") == set()
+    assert bench.found(other_kb, "tomatoes") == {left}
+
+
+def test_delete_kb_leaves_the_other(bench: Bench, kb: KBRef, other_kb: KBRef) -> None:
+    bench.add(kb, GARDEN)
+    left = bench.add(other_kb, GARDEN)
+
+    bench.provider.delete_kb(kb)
+    bench.provider.delete_kb(kb)
+
+    assert bench.listed(kb) == []
+    assert bench.listed(other_kb) == [left]
+    assert bench.found(other_kb, "tomatoes") == {left}
+
+
+def test_document_status_keeps_the_order_asked_for(bench: Bench, kb: KBRef) -> None:
+    garden, backup = bench.add(kb, GARDEN), bench.add(kb, BACKUP)
+    unknown = ProviderDocumentId("nothing")
+
+    states = bench.provider.document_status(kb, [backup, unknown, garden])
+
+    assert [state.provider_document_id for state in states] == [backup, unknown, garden]
+    assert [state.phase for state in states] == [DocumentPhase.DONE, DocumentPhase.GONE, DocumentPhase.DONE]
+
+
+def test_document_status_is_gone_after_delete(bench: Bench, kb: KBRef) -> None:
+    document = bench.add(kb, GARDEN)
+    bench.provider.delete_document(kb, document)
+
+    (state,) = bench.provider.document_status(kb, [document])
+
+    assert state.phase is DocumentPhase.GONE
+    assert not state.searchable
+
+
+@pytest.mark.parametrize("text", [GARDEN, BACKUP, MIXED], ids=["english", "chinese", "mixed"])
+def test_chunks_pages_cover_the_text_in_order(bench: Bench, kb: KBRef, text: str) -> None:
+    document = bench.add(kb, text)
+
+    first = bench.provider.chunks(kb, document, offset=0, limit=2)
+    rest = bench.provider.chunks(kb, document, offset=2, limit=100)
+    chunks = (*first.chunks, *rest.chunks)
+
+    assert len(first.chunks) == 2
+    assert [chunk.index for chunk in chunks] == list(range(first.total))
+    assert [text[chunk.char_start : chunk.char_end] for chunk in chunks] == [chunk.content for chunk in chunks]
+    assert "".join("".join(chunk.content for chunk in chunks).split()) == "".join(text.split())
+
+
+def test_chunks_of_an_unknown_document_are_none(bench: Bench, kb: KBRef) -> None:
+    page = bench.provider.chunks(kb, ProviderDocumentId("nothing"), offset=0, limit=10)
+
+    assert (page.chunks, page.total) == ((), 0)
+
+
+def test_chunks_name_their_sections(bench: Bench, kb: KBRef) -> None:
+    document = bench.add(kb, GARDEN)
+
+    chunks = bench.provider.chunks(kb, document, offset=0, limit=10).chunks
+
+    assert chunks[-1].section_path == ("Garden", "Pruning")
+
+
+def test_hits_are_chunks_of_their_document(bench: Bench, kb: KBRef) -> None:
+    document = bench.add(kb, GARDEN)
+    chunks = {chunk.chunk_id: chunk for chunk in bench.provider.chunks(kb, document, offset=0, limit=100).chunks}
+
+    hits = bench.search(kb, "side shoots").hits
+
+    assert [(chunks[hit.chunk_id].index, chunks[hit.chunk_id].content) for hit in hits] == [
+        (hit.chunk_index, hit.content) for hit in hits
+    ]
+
+
+def test_ingest_from_eight_threads_stores_each_content_once(bench: Bench, kb: KBRef) -> None:
+    texts = [f"# Sheet {number % 10}\n\nNumber {number % 10} speaks of dahlias.\n" for number in range(40)]
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(lambda text: bench.ingest(kb, text), texts))
+
+    assert sum(not outcome.duplicate for outcome in outcomes) == 10
+    assert sorted(bench.listed(kb)) == sorted({outcome.state.provider_document_id for outcome in outcomes})
+    assert len(bench.found(kb, "dahlias")) == 10
+
+
+def test_reparse_keeps_the_document(bench: Bench, kb: KBRef) -> None:
+    document = bench.add(kb, GARDEN)
+
+    bench.provider.reparse(kb, document)
+
+    assert bench.listed(kb) == [document]
+
+
+def test_list_documents_holds_what_was_ingested(bench: Bench, kb: KBRef, other_kb: KBRef) -> None:
+    expected = {bench.add(kb, GARDEN), bench.add(kb, BACKUP)}
+    bench.add(other_kb, MIXED)
+
+    assert set(bench.listed(kb)) == expected
+
+
+def test_list_documents_of_an_unknown_knowledge_base_is_empty(bench: Bench) -> None:
+    assert bench.provider.list_documents(kb_named("never-made")) == []
