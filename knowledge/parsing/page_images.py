@@ -1,0 +1,45 @@
+"""Render one page of a PDF as a picture for the document pane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from io import BytesIO
+
+from knowledge.parsing.base import ParseCode, ParseError
+
+_MAX_WIDTH = 4000
+_MAX_PIXELS = 24_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageImage:
+    """A page as PNG; `width` and `height` are the page as shown, in points."""
+
+    png: bytes
+    width: float
+    height: float
+
+
+def render_page(data: bytes, page: int, *, max_width_px: int) -> PageImage:
+    """Render page `page` (1-based) at most `max_width_px` wide.
+
+    Raises ParseError: encrypted, corrupt, or no_text for a page that the file does not have.
+    """
+    import pypdfium2 as pdfium  # type: ignore[import-untyped]  # noqa: PLC0415 loaded in the few children that render
+
+    try:
+        document = pdfium.PdfDocument(data)
+    except pdfium.PdfiumError as error:
+        encrypted = getattr(error, "err_code", None) == pdfium.raw.FPDF_ERR_PASSWORD
+        code = ParseCode.ENCRYPTED if encrypted else ParseCode.CORRUPT
+        raise ParseError(code, "the file cannot be opened as PDF") from error
+    with document:
+        if not 1 <= page <= len(document):
+            raise ParseError(ParseCode.NO_TEXT, f"the file has {len(document)} pages")
+        sheet = document[page - 1]
+        width, height = sheet.get_size()
+        scale = min(max_width_px, _MAX_WIDTH) / max(width, 1)
+        scale = min(scale, (_MAX_PIXELS / max(width * height, 1)) ** 0.5)
+        output = BytesIO()
+        sheet.render(scale=scale).to_pil().save(output, "PNG")
+        return PageImage(png=output.getvalue(), width=width, height=height)
