@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from knowledge.citations.lines import LineIndex
@@ -12,13 +13,16 @@ from knowledge.parsing.source_map import Section, SourceMap
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """What was cited: the file's hash then, the derived characters and first line, the quote in short, its section."""
+    """What was cited: the file's hash then, the derived characters and first line, the quote in short, its section.
+
+    `section_keys` holds one `section_key` for each title of the section path, so that a citation stays short.
+    """
 
     source_hash: str
     char_start: int
     line_start: int
     anchor: QuoteAnchor
-    section_path: tuple[str, ...] = ()
+    section_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +34,11 @@ class Verdict:
     chars: tuple[int, int] | None = None
     lines: tuple[int, int] | None = None
     occurrences: int = 0
+
+
+def section_keys(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return short keys by which the titles of a section path are recognised."""
+    return tuple(hashlib.blake2b(title.encode(), digest_size=3).hexdigest() for title in path)
 
 
 def judge(citation: Citation, now: SourceMap) -> Verdict:
@@ -58,23 +67,21 @@ def _nearest(spans: list[Span], citation: Citation, now: SourceMap, index: LineI
         if same_file:
             return 0, abs(span.start - citation.char_start)
         section = now.section_of(line)
-        return int((section.path if section else ()) != citation.section_path), abs(line - citation.line_start)
+        keys = section_keys(section.path) if section else ()
+        return int(keys != citation.section_keys), abs(line - citation.line_start)
 
     return min(spans, key=distance)
 
 
 def _changed(citation: Citation, now: SourceMap, index: LineIndex) -> Verdict:
-    section = _closest_section(citation.section_path, now)
+    section = _closest_section(citation.section_keys, now)
     if section is None:
         return Verdict(state=LocatorState.CHANGED)
     lines = (section.line_start, section.line_start)
     return Verdict(state=LocatorState.CHANGED, lines=lines, chars=index.span_of(*lines))
 
 
-def _closest_section(path: tuple[str, ...], now: SourceMap) -> Section | None:
-    """Return the section with the longest part of `path` in common, from the top down."""
-    for length in range(len(path), 0, -1):
-        found = next((section for section in now.sections if section.path == path[:length]), None)
-        if found:
-            return found
-    return None
+def _closest_section(keys: tuple[str, ...], now: SourceMap) -> Section | None:
+    """Return the section that shares the longest part of the cited path, from the top down."""
+    by_keys = {section_keys(section.path): section for section in reversed(now.sections)}
+    return next((by_keys[keys[:length]] for length in range(len(keys), 0, -1) if keys[:length] in by_keys), None)

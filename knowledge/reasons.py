@@ -1,0 +1,91 @@
+"""Why a document is where it is: one table from reason code to class and to sentences for people.
+
+Pages, API, admin and docs read it; nobody words a reason anywhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from knowledge.models.documents import ReasonClass
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """`sentence` says what happened, `next_step` what to do; `retry` whether we try again by ourselves."""
+
+    reason_class: ReasonClass
+    sentence: str | Promise
+    next_step: str | Promise
+    retry: bool = False
+
+
+_REPLACE = _("Replace the file; it will be picked up by itself.")
+_NOTHING = _("Nothing to do; it is tried again by itself.")
+_ASK = _("Ask an administrator.")
+_RULES = _("Change the rules of the source if it should be included.")
+
+FILE, TEMPORARY, ACCESS = ReasonClass.FILE, ReasonClass.TEMPORARY, ReasonClass.ACCESS
+SERVICE, CONFIGURATION = ReasonClass.SERVICE, ReasonClass.CONFIGURATION
+
+REASONS: dict[str, Reason] = {
+    # what parsing said
+    "encrypted": Reason(FILE, _("Needs a password."), _("Save the file without a password.")),
+    "corrupt": Reason(FILE, _("The file is damaged or not what its name says."), _REPLACE),
+    "empty": Reason(FILE, _("The file is empty."), _("It is picked up when something is written into it.")),
+    "no_text": Reason(FILE, _("No text was found in it, perhaps a scan."), _("Add a text version beside it.")),
+    "too_large": Reason(FILE, _("Too large to be read."), _("Split the file, or raise the limit of the source.")),
+    "needs_encoding": Reason(FILE, _("Its text encoding could not be recognised."), _("Save it as UTF-8.")),
+    "unsupported_type": Reason(FILE, _("This type of file is not read."), _RULES),
+    "parse_failed": Reason(FILE, _("Reading the file failed."), _("Retry, or replace the file.")),
+    "parse_timeout": Reason(FILE, _("Reading the file took too long."), _("Split the file, then retry.")),
+    # what happened around it
+    "source_changed_while_parsing": Reason(
+        TEMPORARY, _("The file was being written while it was read."), _NOTHING, retry=True
+    ),
+    "worker_lost": Reason(TEMPORARY, _("The work was interrupted."), _NOTHING, retry=True),
+    "disk_full": Reason(SERVICE, _("The disk of the server is full."), _ASK, retry=True),
+    "internal": Reason(
+        TEMPORARY, _("Something unexpected went wrong."), _("Retry; if it stays, ask an administrator.")
+    ),
+    "stopped": Reason(TEMPORARY, _("Stopped by hand."), _("Retry when you want it indexed.")),
+    "unreadable": Reason(
+        ACCESS, _("The file cannot be read by the server."), _("Check the rights of the file."), retry=True
+    ),
+    "root_gone": Reason(ACCESS, _("The folder is not reachable right now."), _NOTHING, retry=True),
+    "file_gone": Reason(FILE, _("The file is no longer there."), _("Nothing to do; its index copy is removed.")),
+    "invalid_path": Reason(FILE, _("The name of the file cannot be used."), _("Rename the file.")),
+    "not_a_file": Reason(FILE, _("This is not a regular file."), _RULES),
+    "provider-unavailable": Reason(SERVICE, _("The indexing service does not answer."), _NOTHING, retry=True),
+    "provider-timeout": Reason(SERVICE, _("The indexing service answers too slowly."), _NOTHING, retry=True),
+    "provider-rejected": Reason(FILE, _("The indexing service refused the file."), _("Retry, or replace the file.")),
+    "provider-misconfigured": Reason(CONFIGURATION, _("The indexing service is not set up correctly."), _ASK),
+    "provider-protocol": Reason(SERVICE, _("The indexing service answered in an unknown way."), _ASK),
+    "provider-error": Reason(SERVICE, _("The indexing service reported a failure."), _("Retry.")),
+    # why it is not, or no longer, included
+    "source_removed": Reason(FILE, _("Its source was removed from the knowledge base."), _("Add the source again.")),
+    "excluded_by_hand": Reason(FILE, _("Excluded from this knowledge base by hand."), _("Include it again if wanted.")),
+    "missing": Reason(FILE, _("The file is no longer in its place."), _("Put it back to keep it searchable.")),
+    "settings_changed": Reason(CONFIGURATION, _("The settings changed since it was indexed."), _("Re-index it.")),
+    "file_changed": Reason(
+        TEMPORARY, _("The file changed since it was indexed."), _("It is re-indexed by the next sync.")
+    ),
+    "hidden": Reason(FILE, _("Hidden files are left out."), _RULES),
+    "system": Reason(FILE, _("System files are left out."), _RULES),
+    "temporary": Reason(FILE, _("Temporary files are left out."), _RULES),
+    "sidecar": Reason(FILE, _("Derived files beside a note are left out."), _("Nothing to do.")),
+    "secret": Reason(FILE, _("Files that may hold keys are left out."), _RULES),
+    "excluded": Reason(FILE, _("Excluded by the rules of the source."), _RULES),
+    "not_included": Reason(FILE, _("Not among the included patterns."), _RULES),
+    "link": Reason(FILE, _("Links are not followed."), _("Add the folder it points to as a source.")),
+    "special": Reason(FILE, _("This is not a regular file."), _("Nothing to do.")),
+    "loop": Reason(FILE, _("The folder contains itself."), _("Nothing to do.")),
+}
+
+
+def reason_for(code: str) -> Reason:
+    """Return the entry of `code`; an unknown code reads as an internal failure."""
+    return REASONS.get(code, REASONS["internal"])

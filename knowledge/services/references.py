@@ -1,0 +1,131 @@
+"""References: a passage found, mapped to a local file, with a signed token by which it can be opened again.
+
+A token names what was cited, never gives a right: workspace, root, file and grant are checked at every opening.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.core import signing
+
+from knowledge.citations.lines import LineIndex
+from knowledge.citations.locators import Locator, MapState, Resource, locate, whole_resource
+from knowledge.citations.quotes import QuoteAnchor, QuoteFinder
+from knowledge.citations.truth import Citation, section_keys
+from knowledge.exceptions import LocatorInvalid
+from knowledge.models import Document
+from knowledge.parsing.source_map import ResourceKind, SourceMap
+from knowledge.providers.base import SearchHit
+from knowledge.services import artifacts
+
+_SALT = "mnote.citation.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitationToken:
+    """What a signed token says: which file of which root was cited, and the passage in short."""
+
+    workspace_id: str
+    root_key: str
+    path: str
+    document_id: str
+    citation: Citation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A hit, mapped. `also_at` lists further readable paths with the same content."""
+
+    document: Document
+    hit: SearchHit
+    locator: Locator
+    token: str
+    also_at: tuple[str, ...] = ()
+
+
+def build(*, document: Document, hit: SearchHit, source_map: SourceMap | None, also_at: tuple[str, ...]) -> Reference:
+    """Map a hit to its place in the file that was indexed. A hit that cannot be placed opens the document, degraded."""
+    resource = Resource(
+        root_uri=document.root.root_uri,
+        path=document.source_path,
+        source_map_path=artifacts.source_map_reference(
+            workspace_id=document.workspace_id, source_hash=document.indexed_hash
+        ),
+    )
+    locator = place_hit(hit, source_map, resource) if source_map else None
+    if locator is None:
+        kind = ResourceKind(document.citation_locator_json.get("resourceKind", ResourceKind.TEXT))
+        locator = whole_resource(kind, resource, source_hash=document.indexed_hash, map_state=MapState.NONE)
+    token = sign(
+        workspace_id=document.workspace_id, root_key=document.root.key, document_id=document.id, locator=locator
+    )
+    return Reference(document=document, hit=hit, locator=locator, token=token, also_at=also_at)
+
+
+def place_hit(hit: SearchHit, source_map: SourceMap, resource: Resource) -> Locator | None:
+    """Find the hit in our derived text: at the provider's offsets when they hold its text, else by the text itself.
+
+    Several places with the same text and no offset that decides: ambiguous, so no place is claimed.
+    """
+    index = LineIndex(source_map.text)
+    if hit.content and source_map.text[hit.char_start : hit.char_end] == hit.content:
+        chars = (hit.char_start, hit.char_end)
+        return locate(source_map, resource, lines=index.range_of(*chars), chars=chars)
+    spans = QuoteFinder(source_map.text).find(QuoteAnchor.of(hit.content))
+    if len(spans) != 1:
+        return None
+    chars = (spans[0].start, spans[0].end)
+    return locate(source_map, resource, lines=index.range_of(*chars), chars=chars)
+
+
+def citation_of(locator: Locator) -> Citation:
+    """Return what has to be remembered of a place to judge it later."""
+    return Citation(
+        source_hash=locator.source_hash,
+        char_start=locator.char_start,
+        line_start=locator.line_start,
+        anchor=QuoteAnchor.of(locator.quote),
+        section_keys=section_keys(locator.section_path),
+    )
+
+
+def sign(*, workspace_id: str, root_key: str, document_id: str, locator: Locator) -> str:
+    """Return the signed token of a place."""
+    citation = citation_of(locator)
+    body = {
+        "w": workspace_id,
+        "r": root_key,
+        "d": document_id,
+        "p": locator.resource_path,
+        "h": citation.source_hash.removeprefix("sha256:"),
+        "c": citation.char_start,
+        "l": citation.line_start,
+        "a": [citation.anchor.start, citation.anchor.length, citation.anchor.digest],
+        "s": "".join(citation.section_keys[-6:]),
+    }
+    return signing.dumps(body, salt=_SALT, compress=True)
+
+
+def read_token(token: str) -> CitationToken:
+    """Return what a token says. Raises LocatorInvalid for a token that is not ours or was changed."""
+    try:
+        body: dict[str, Any] = signing.loads(token, salt=_SALT)
+    except signing.BadSignature:
+        raise LocatorInvalid from None
+    start, length, digest = body["a"]
+    keys = body["s"]
+    return CitationToken(
+        workspace_id=body["w"],
+        root_key=body["r"],
+        path=body["p"],
+        document_id=body["d"],
+        citation=Citation(
+            source_hash=f"sha256:{body['h']}",
+            char_start=body["c"],
+            line_start=body["l"],
+            anchor=QuoteAnchor(start=start, length=length, digest=digest),
+            section_keys=tuple(keys[i : i + 6] for i in range(0, len(keys), 6)),
+        ),
+    )
