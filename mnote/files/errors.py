@@ -87,13 +87,13 @@ class NameTaken(FilesError):
 
 
 class NotWritable(FilesError):
-    """The folder takes no new file: rights, read-only mount, or a file system without safe renames."""
+    """The folder takes no new file: rights, read-only or failing mount, or one without safe renames."""
 
     code = "not_writable"
 
 
 class NoSpace(FilesError):
-    """The disk or its quota is full."""
+    """The disk is full, a quota of the system is reached, or the file system takes no file of that size."""
 
     code = "no_space"
     retryable = True
@@ -114,11 +114,10 @@ def read_error(error: OSError, path: str) -> FilesError:
 
 def write_error(error: OSError, path: str) -> FilesError:
     """Put an OSError from creating or writing a file into this tree."""
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
         return NoSpace(path)
-    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS, errno.EOPNOTSUPP, errno.EINVAL}:
-        return NotWritable(path, error_name(error))
-    return read_error(error, path)
+    known = read_error(error, path)
+    return NotWritable(path, error_name(error)) if isinstance(known, Unreadable) else known
 
 
 def error_name(error: OSError) -> str:
