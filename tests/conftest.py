@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from django.core.cache import cache
+
+from tests.people import People, make_people
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Remove the data folder that the test settings made; one that was given stays."""
+    data = Path(os.environ.get("MNOTE_DATA_DIR", ""))
+    is_ours = data.parent == Path(tempfile.gettempdir()) and data.name.startswith("mnote-test-")
+    if is_ours and not hasattr(session.config, "workerinput"):
+        shutil.rmtree(data, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def data_dir(settings: pytest.FixtureRequest) -> Iterator[Path]:
+    """Give every test indexes and artifacts of its own, made only when something is written."""
+    data = Path(settings.MNOTE_DATA_DIR) / uuid4().hex
+    settings.MNOTE_INDEX_DIR = data / "indexes"
+    settings.MNOTE_ARTIFACT_DIR = data / "artifacts"
+    yield data
+    cache.clear()
+    shutil.rmtree(data, ignore_errors=True)
+
+
+@pytest.fixture
+def people(db: None, tmp_path: Path) -> People:
+    return make_people(tmp_path / "notes")
