@@ -117,6 +117,17 @@ class Document(models.Model):
         return self.source_path.rpartition("/")[2]
 
 
+class DocumentTag(models.Model):
+    """One tag of one document, for filters; `Document.tags_json` repeats them for display."""
+
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="tag_rows")
+    name = models.CharField(max_length=80, db_index=True)
+
+    class Meta:
+        db_table = "mnote_source_tags"
+        constraints = [models.UniqueConstraint(fields=["document", "name"], name="document_tag_once")]
+
+
 class Exclusion(models.Model):
     """A path that was taken out of a knowledge base by hand; the next sync must not bring it back."""
 

@@ -1,0 +1,41 @@
+"""Filters over knowledge rows that say what a principal may see."""
+
+from __future__ import annotations
+
+from django.db.models import Q, QuerySet
+
+from knowledge.models import Document, IndexStatus, KnowledgeBase
+from mnote.models import Root, Workspace
+from mnote.principals import Principal
+from mnote.selectors import access
+
+
+def visible_kbs(principal: Principal, workspace: Workspace | None = None) -> QuerySet[KnowledgeBase]:
+    """Select the knowledge bases of workspaces the principal can see; a token may be limited to some of them."""
+    kbs = KnowledgeBase.objects.filter(archived_at__isnull=True, workspace__in=access.workspaces_for(principal))
+    if workspace is not None:
+        kbs = kbs.filter(workspace=workspace)
+    if principal.kb_ids:
+        kbs = kbs.filter(id__in=principal.kb_ids)
+    return kbs
+
+
+def readable_documents(principal: Principal, workspace: Workspace) -> QuerySet[Document]:
+    """Select the documents of a workspace whose files the principal may read, in knowledge bases it may use."""
+    by_root = Q(pk__in=[])
+    for root in Root.objects.filter(workspace=workspace):
+        by_root |= Q(root=root) & access.access_map(principal, root).filter_q("source_path")
+    documents = Document.objects.filter(by_root, workspace=workspace, kb__archived_at__isnull=True)
+    if principal.kb_ids:
+        documents = documents.filter(kb_id__in=principal.kb_ids)
+    return documents
+
+
+def readable_in_kb(principal: Principal, kb: KnowledgeBase) -> QuerySet[Document]:
+    """Select the documents of one knowledge base whose files the principal may read."""
+    return readable_documents(principal, kb.workspace).filter(kb=kb)
+
+
+SEARCHABLE = Q(is_searchable=True, missing_since__isnull=True) & ~Q(
+    index_status__in=[IndexStatus.DELETED, IndexStatus.SKIPPED]
+)

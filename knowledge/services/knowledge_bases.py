@@ -1,0 +1,143 @@
+"""Knowledge bases: made, changed, paused, archived. Local files are never touched by any of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from knowledge.exceptions import NameTaken
+from knowledge.models import KnowledgeBase, Pin, ProviderKind
+from knowledge.querysets import visible_kbs
+from mnote.exceptions import Invalid, NotFound
+from mnote.models import Role, Root, Workspace
+from mnote.principals import Principal
+from mnote.selectors import access
+from mnote.services import audit, jobs
+
+NAME_MAX, DESCRIPTION_MAX = 50, 200
+
+
+def get_kb(*, principal: Principal, kb_id: str, role: Role = Role.VIEWER) -> KnowledgeBase:
+    """Return a visible knowledge base. Raises NotFound, or Forbidden when the caller's role is below `role`."""
+    kb = visible_kbs(principal).select_related("workspace", "root", "owner").filter(id=kb_id).first()
+    if kb is None:
+        raise NotFound
+    access.require_role(principal, kb.workspace, role)
+    return kb
+
+
+def create_kb(
+    *, principal: Principal, workspace: Workspace, root: Root, name: str, description: str = "", provider: str = ""
+) -> KnowledgeBase:
+    """Create a knowledge base; needs the manager role. Raises Invalid, NameTaken, Forbidden."""
+    access.require_role(principal, workspace, Role.MANAGER)
+    kb = KnowledgeBase(
+        owner=principal.user,
+        workspace=workspace,
+        root=root,
+        name=_clean_name(name),
+        description=description.strip()[:DESCRIPTION_MAX],
+        provider=_provider(workspace, provider),
+    )
+    _save(kb)
+    audit.record(principal=principal, action="kb.create", workspace=workspace, kb_id=kb.id, target=kb.name)
+    return kb
+
+
+def update_kb(*, principal: Principal, kb: KnowledgeBase, **changes: Any) -> KnowledgeBase:
+    """Change name, description, default_tool_enabled or settings_json; needs the manager role."""
+    access.require_role(principal, kb.workspace, Role.MANAGER)
+    before = {name: getattr(kb, name) for name in changes}
+    for name, value in changes.items():
+        setattr(kb, name, _clean_name(value) if name == "name" else value)
+    _save(kb)
+    audit.record(
+        principal=principal,
+        action="kb.update",
+        workspace=kb.workspace,
+        kb_id=kb.id,
+        target=kb.name,
+        facts={"before": before, "after": changes},
+    )
+    return kb
+
+
+def set_paused(*, principal: Principal, kb: KnowledgeBase, paused: bool) -> None:
+    """Pause or resume syncs and indexing; needs curator."""
+    access.require_role(principal, kb.workspace, Role.CURATOR)
+    kb.paused_at = timezone.now() if paused else None
+    kb.save(update_fields=["paused_at", "updated_at"])
+    action = "kb.pause" if paused else "kb.resume"
+    audit.record(principal=principal, action=action, workspace=kb.workspace, kb_id=kb.id, target=kb.name)
+
+
+def archive_kb(*, principal: Principal, kb: KnowledgeBase) -> None:
+    """Take a knowledge base away at once; its index is removed in the background. Files stay as they are."""
+    access.require_role(principal, kb.workspace, Role.MANAGER)
+    with transaction.atomic():
+        kb.archived_at = timezone.now()
+        kb.save(update_fields=["archived_at", "updated_at"])
+        audit.record(principal=principal, action="kb.archive", workspace=kb.workspace, kb_id=kb.id, target=kb.name)
+        jobs.enqueue(
+            kind="knowledge.purge_kb",
+            payload={"kb_id": kb.id},
+            dedup_key=kb.id,
+            workspace=kb.workspace,
+            kb_id=kb.id,
+            requested_by=principal.user,
+        )
+
+
+def duplicate_kb(*, principal: Principal, kb: KnowledgeBase, name: str) -> KnowledgeBase:
+    """Create a knowledge base with the same settings and no content."""
+    copy = create_kb(
+        principal=principal,
+        workspace=kb.workspace,
+        root=kb.root,
+        name=name,
+        description=kb.description,
+        provider=kb.provider,
+    )
+    return update_kb(principal=principal, kb=copy, settings_json=kb.settings_json)
+
+
+def set_pinned(*, principal: Principal, kb: KnowledgeBase, pinned: bool) -> None:
+    """Pin or unpin for this person only."""
+    when = timezone.now() if pinned else None
+    Pin.objects.update_or_create(user=principal.user, kb=kb, defaults={"pinned_at": when})
+
+
+def note_use(*, principal: Principal, kb: KnowledgeBase) -> None:
+    """Remember when this person last used it, for the order of lists."""
+    Pin.objects.update_or_create(user=principal.user, kb=kb, defaults={"used_at": timezone.now()})
+
+
+def _provider(workspace: Workspace, wanted: str) -> str:
+    wanted = "local" if wanted == "local_fallback" else wanted
+    if not wanted:
+        return str(workspace.settings_json.get("default_provider", ProviderKind.LOCAL))
+    if wanted not in ProviderKind.values:
+        raise Invalid(errors={"provider": [{"message": _("There is no such provider."), "code": "invalid_choice"}]})
+    return wanted
+
+
+def _clean_name(name: str) -> str:
+    name = " ".join(name.split())
+    if not name:
+        raise Invalid(errors={"name": [{"message": _("Please give it a name."), "code": "blank"}]})
+    if len(name) > NAME_MAX:
+        message = _("At most %(limit)d characters.") % {"limit": NAME_MAX}
+        raise Invalid(errors={"name": [{"message": message, "code": "max_length"}]})
+    return name
+
+
+def _save(kb: KnowledgeBase) -> None:
+    try:
+        with transaction.atomic():
+            kb.save()
+    except IntegrityError:
+        message = _("Another knowledge base of this workspace has this name.")
+        raise NameTaken(message, errors={"name": [{"message": message, "code": "unique"}]}) from None
