@@ -26,7 +26,7 @@ def build_sections(
 
     `page_of` gives the page of a derived line, for paged originals.
     """
-    named = [heading for heading in headings if heading.title.strip()]
+    named = _distinct([heading for heading in headings if heading.title.strip()])
     sections: list[Section] = []
     open_sections: list[Section] = []
     ends = _ends(named, line_count)
@@ -49,6 +49,15 @@ def build_sections(
         sections.append(section)
         open_sections.append(section)
     return tuple(sections)
+
+
+def _distinct(headings: Sequence[Heading]) -> list[Heading]:
+    """Leave out a heading that starts on the line of the one before it without standing under it."""
+    kept: list[Heading] = []
+    for heading in headings:
+        if not kept or heading.line > kept[-1].line or heading.level > kept[-1].level:
+            kept.append(heading)
+    return kept
 
 
 def _ends(headings: Sequence[Heading], line_count: int) -> list[int]:

@@ -15,6 +15,7 @@ __all__ = ["SUPPORTED", "FileType", "is_supported", "kind_for_name", "parse_byte
 _PARSERS = {
     "markdown": "MarkdownParser",
     "text": "TextParser",
+    "pdf": "PdfParser",
 }
 
 
