@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextvars import ContextVar
+from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -13,6 +14,10 @@ from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
 from mnote.ids import new_id
+from mnote.principals import Principal
+
+if TYPE_CHECKING:
+    from mnote.models import User
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -53,10 +58,28 @@ class LanguageMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         language = translation.get_language_from_request(request)
         translation.activate(language)
-        request.LANGUAGE_CODE = language  # type: ignore[attr-defined]
+        request.LANGUAGE_CODE = language
         response = self.get_response(request)
         response.headers.setdefault("Content-Language", language)
         return response
+
+
+class PrincipalMiddleware:
+    """Say who is asking: `request.principal` of a signed-in person, else None.
+
+    A closed account never gets this far: the session's user is read anew and only if active.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        # Without the cookie nobody is signed in, and probes and token callers need no session query.
+        has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
+        user = request.user if has_session else None
+        is_person = user is not None and user.is_authenticated and user.is_active
+        request.principal = Principal(user=cast("User", user)) if is_person else None  # type: ignore[attr-defined]
+        return self.get_response(request)
 
 
 class PageMiddleware:

@@ -20,7 +20,7 @@ from mnote.secrets import hash_of, new_secret
 from mnote.services import audit
 
 SIGN_IN_LINK_LASTS = timedelta(hours=24)
-_KEY = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*){0,7}")
+_KEY = re.compile(r"[a-z][A-Za-z0-9-]*(\.[A-Za-z0-9][A-Za-z0-9-]*){0,7}")
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # PostgreSQL keeps none; JSON writes it as an escape
 _MAX_VALUE_BYTES = 8 * 1024
 _MAX_PREFERENCES = 200
@@ -95,7 +95,7 @@ def set_preferences(*, user: User, values: dict[str, Any]) -> None:
     """Set some of a person's settings; None removes one. The others stay.
 
     Raises:
-        Invalid: a key that is no dotted lower-case name, a value that is too large, or too many settings.
+        Invalid: a key that is no dotted name, a value that is too large, or too many settings.
     """
     for key, value in values.items():
         _check_preference(key, value)
@@ -110,7 +110,7 @@ def set_preferences(*, user: User, values: dict[str, Any]) -> None:
 
 def _check_preference(key: str, value: Any) -> None:
     if len(key) > 120 or not _KEY.fullmatch(key):
-        raise _invalid(key, _("A key is lower-case words joined by dots, at most 120 characters."))
+        raise _invalid(key, _("A key is words of letters and digits joined by dots, at most 120 characters."))
     try:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False)
         size = len(text.encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -14,8 +15,10 @@ from django.utils.translation import gettext as _
 
 from mnote.exceptions import Conflict, Invalid
 from mnote.files.errors import FilesError
-from mnote.files.opening import FileFacts, open_folder, stat_below
+from mnote.files.opening import stat_below
 from mnote.files.prefixes import is_below
+from mnote.files.roots import Root as Folder
+from mnote.files.roots import RootIdentity, resolve_root
 from mnote.files.uris import path_to_uri
 from mnote.ids import text_key
 from mnote.models import Membership, Role, Root, User, Workspace
@@ -62,14 +65,14 @@ def add_root(*, workspace: Workspace, path: bytes, name: str = "", by: Principal
         Invalid: no absolute path, or no folder that can be read.
         Conflict: the folder is, holds, or lies in another root of this workspace, by path or by identity.
     """
-    path, facts = _checked_folder(path)
-    text, uri = path_text(path), path_to_uri(path)
+    folder = _checked_folder(path)
+    text, uri = path_text(folder.path), path_to_uri(folder.path)
     _refuse_data_folder(text)
     others = list(Root.objects.filter(workspace=workspace))
-    _refuse_overlap(others, path, facts)
+    _refuse_overlap(others, folder)
     name = _checked_name(name or text.rsplit("/", 1)[-1][:120] or text)
     root = Root(workspace=workspace, name=name, path=text, root_uri=uri, uri_key=text_key(uri))
-    root.device, root.inode = facts.device, facts.inode
+    root.device, root.inode = folder.identity.device, folder.identity.inode
     with transaction.atomic():
         _lock(workspace)
         # The disk was asked outside the transaction: a slow mount must not hold the write lock.
@@ -148,16 +151,12 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _checked_folder(path: bytes) -> tuple[bytes, FileFacts]:
-    problem = Invalid(errors={"path": [{"message": _("This is not a folder that can be read."), "code": "invalid"}]})
-    if not path.startswith(b"/") or b"\0" in path:
-        raise problem
+def _checked_folder(path: bytes) -> Folder:
     try:
-        real = os.fsencode(Path(os.fsdecode(path)).resolve(strict=True))
-        with open_folder(real, "") as folder:
-            return real, folder.facts
-    except (OSError, RuntimeError, FilesError):  # RuntimeError: links in a circle, before Python 3.13
-        raise problem from None
+        return resolve_root(path)
+    except FilesError:
+        message = _("This is not a folder that can be read.")
+        raise Invalid(errors={"path": [{"message": message, "code": "invalid"}]}) from None
 
 
 def _refuse_data_folder(text: str) -> None:
@@ -167,31 +166,29 @@ def _refuse_data_folder(text: str) -> None:
         raise Conflict(_("MNote's own data folder may not lie in a root, nor a root in it."))
 
 
-def _refuse_overlap(roots: list[Root], path: bytes, facts: FileFacts) -> None:
-    """Refuse a folder that another root covers, or the other way round. On a case-insensitive disk two spellings are
-    one folder, and a bind mount gives one folder two paths: every folder above is compared by identity too."""
-    above, text = _identities_above(path), path_text(path)
+def _refuse_overlap(roots: list[Root], folder: Folder) -> None:
+    """Refuse a folder that another root covers, or the other way round. A bind mount, or another spelling on a disk
+    that ignores case, gives one folder two paths: every folder above is compared by identity too."""
+    above, text = _identities_above(folder.path), path_text(folder.path)
     for root in roots:
         by_path = is_below(root.path, text) or is_below(text, root.path)
-        by_identity = (root.device, root.inode) in above or (facts.device, facts.inode) in _above_root(root)
-        if by_path or by_identity:
+        if by_path or _identity_of(root) in above or folder.identity in _identities_above(path_of_root(root)):
             raise Conflict(_("This folder is, holds, or lies in another root of the workspace."))
 
 
-def _above_root(root: Root) -> set[tuple[int, int]]:
-    return _identities_above(path_of_root(root))
+def _identity_of(root: Root) -> RootIdentity | None:
+    if root.device is None or root.inode is None:
+        return None
+    return RootIdentity(device=root.device, inode=root.inode)
 
 
-def _identities_above(path: bytes) -> set[tuple[int, int]]:
-    """Device and inode of a folder and of each folder above it that is there."""
-    found = set()
-    folder = Path(os.fsdecode(path))
+def _identities_above(path: bytes) -> set[RootIdentity]:
+    """The identities of a folder and of each folder above it that is there."""
+    folder, found = Path(os.fsdecode(path)), set()
     for each in [folder, *folder.parents]:
-        try:
+        with suppress(FilesError):
             facts = stat_below(os.fsencode(each), "")
-        except FilesError:
-            continue
-        found.add((facts.device, facts.inode))
+            found.add(RootIdentity(device=facts.device, inode=facts.inode))
     return found
 
 

@@ -51,10 +51,12 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "mnote.middleware.PrincipalMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "mnote.middleware.PageMiddleware",
+    "mnote.problems.ProblemMiddleware",
 ]
 
 ROOT_URLCONF = "mnote.urls"
@@ -122,8 +124,8 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_PARSER_CLASSES": ["mnote.api.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "mnote.api.schema.ProblemSchema",
     "DEFAULT_PAGINATION_CLASS": None,
     "EXCEPTION_HANDLER": "mnote.problems.handle_api_exception",
     "UNAUTHENTICATED_USER": None,
@@ -146,14 +148,16 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_TASK_DEFAULT_QUEUE = "interactive"
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "mnote.sweep_jobs", "schedule": 15.0},
-    "beat": {"task": "mnote.beat_worker", "schedule": 10.0},
-    "schedule": {"task": "knowledge.schedule_syncs", "schedule": 30.0},
+    "sweep": {"task": "mnote.sweep_jobs", "schedule": 5.0, "options": {"expires": 15}},
+    "beat": {"task": "mnote.beat_worker", "schedule": 10.0, "options": {"expires": 20}},
+    "schedule": {"task": "knowledge.schedule_syncs", "schedule": 30.0, "options": {"expires": 60}},
 }
 MNOTE_JOB_LEASE_SECONDS = env_int("MNOTE_JOB_LEASE_SECONDS", 60, minimum=5)
+MNOTE_STOP_SECONDS = env_int("MNOTE_STOP_SECONDS", 8, minimum=1)
 MNOTE_WORKER_THREADS = env_int("MNOTE_WORKER_THREADS", 4, minimum=1)
 
 # --- Limits ---------------------------------------------------------------------------------------------------------

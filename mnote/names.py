@@ -1,0 +1,12 @@
+"""How names look on the wire."""
+
+from __future__ import annotations
+
+import re
+
+_JOINT = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
+
+
+def camel_case(name: str) -> str:
+    """Give `root_uri` as `rootUri`; what is not snake case stays as it is."""
+    return _JOINT.sub(lambda match: match.group(1).upper(), name)
