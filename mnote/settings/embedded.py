@@ -9,7 +9,7 @@ SECRET_KEY = load_or_create(MNOTE_DATA_DIR)
 DATABASES = {"default": sqlite_database(MNOTE_DATA_DIR / "mnote.sqlite3")}
 
 _BROKER_DIR = MNOTE_DATA_DIR / "broker"
-CELERY_BROKER_URL = "filesystem://"
+CELERY_BROKER_URL = "folder://localhost/"
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "data_folder_in": str(_BROKER_DIR / "queue"),
     "data_folder_out": str(_BROKER_DIR / "queue"),

@@ -3,6 +3,7 @@
 from django.core.exceptions import ImproperlyConfigured
 
 from mnote.settings.base import *  # noqa: F403
+from mnote.settings.base import SECURE_COOKIES
 from mnote.settings.env import env_int, env_secret, env_str
 
 SECRET_KEY = env_secret("MNOTE_SECRET_KEY")
@@ -24,7 +25,12 @@ DATABASES = {
 }
 
 CELERY_BROKER_URL = env_secret("MNOTE_REDIS_URL") or "redis://localhost:6379/0"
-CELERY_BROKER_TRANSPORT_OPTIONS = {"global_keyprefix": "mnote:"}
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "global_keyprefix": "mnote:",
+    "socket_connect_timeout": 2,
+    "socket_timeout": 10,
+    "socket_keepalive": True,
+}
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -32,10 +38,7 @@ CACHES = {
         "KEY_PREFIX": "mnote",
     }
 }
-    "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": CELERY_BROKER_URL,
-        "KEY_PREFIX": "mnote",
-    }
-}
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# The proxy ends TLS and says so; the health addresses are asked from inside, without it.
+SECURE_SSL_REDIRECT = SECURE_COOKIES
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]

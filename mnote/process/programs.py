@@ -1,0 +1,28 @@
+"""The command lines of the two long-running programs."""
+
+from __future__ import annotations
+
+import sys
+
+from django.conf import settings
+
+from mnote.process.supervisor import Child
+
+_WEB_KILL_SECONDS = 4
+
+
+def web(*, host: str, port: int) -> Child:
+    """The web server: one ASGI process; open event streams get a few seconds when it stops."""
+    options = ["--interface", "asginl", "--host", host, "--port", str(port), "--workers", "1", "--no-ws"]
+    options += ["--workers-kill-timeout", str(_WEB_KILL_SECONDS), "--log-level", "warning"]
+    return Child(name="web", command=(sys.executable, "-m", "granian", *options, "mnote.asgi:application"))
+
+
+def worker() -> Child:
+    """The worker with the clock inside: threads, both queues, and none of the chatter between workers."""
+    options = ["--pool", "threads", "--concurrency", str(settings.MNOTE_WORKER_THREADS), "--queues", "interactive,bulk"]
+    options += ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
+    options += ["--beat", "--schedule", str(settings.MNOTE_DATA_DIR / "clock")]
+    return Child(
+        name="worker", command=(sys.executable, "-m", "celery", "--quiet", "--app", "mnote", "worker", *options)
+    )

@@ -1,0 +1,49 @@
+"""What a worker process does beside its jobs: show that it lives, and stop in time when told to."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections
+
+from mnote import jobs
+from mnote.services import worker_beats
+
+logger = logging.getLogger(__name__)
+
+_PULSE_SECONDS = 10.0
+
+
+def start_pulse() -> None:
+    """Write this process's sign of life every 10 s from a thread of its own: a worker busy with long jobs lives too."""
+    threading.Thread(target=_pulse, name="worker-pulse", daemon=True).start()
+
+
+def _pulse() -> None:
+    while True:
+        try:
+            worker_beats.record(worker=jobs.worker_name())
+        except DatabaseError as error:
+            logger.warning("the worker's beat could not be written", extra={"error": type(error).__name__})
+        finally:
+            close_old_connections()
+        time.sleep(_PULSE_SECONDS)
+
+
+def stop_working() -> None:
+    """Send running jobs back to the queue at their next beat, and end hard if some handler does not listen."""
+    jobs.stop_all()
+    threading.Thread(target=_end_hard, name="worker-end", daemon=True).start()
+
+
+def _end_hard() -> None:
+    time.sleep(settings.MNOTE_STOP_SECONDS)
+    logger.warning("a job did not stop in time; its lease will run out and another worker takes it")
+    if os.getpgrp() == os.getpid():
+        os.killpg(os.getpgrp(), signal.SIGKILL)
+    os._exit(1)
