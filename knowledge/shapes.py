@@ -53,7 +53,7 @@ def place_label(locator: Locator) -> str:
 
 
 def short_place(locator: Locator) -> str:
-    """Return the place as people write it after a path: "notes/a.md:12-14", "spec.pdf p.3", "book.xlsx Sheet1!A2:D9"."""
+    """Return path and place as people write them: "notes/a.md:12-14", "spec.pdf p.3", "book.xlsx Sheet1!A2:D9"."""
     parts, path = locator.parts, locator.resource_path
     if locator.degraded:
         return path

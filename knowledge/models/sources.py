@@ -76,6 +76,7 @@ class SyncRun(models.Model):
     reason_code = models.CharField(max_length=60, blank=True)
     counts = models.JSONField(default=dict)
     review = models.JSONField(default=list, blank=True)
+    scan_started_ns = models.BigIntegerField(null=True, blank=True)
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 

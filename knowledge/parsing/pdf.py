@@ -38,14 +38,13 @@ class PdfParser:
 
     def parse(self, item: ParseInput) -> SourceMap:
         with open_document(item.data, item.limits) as document:
-            contents = read_pages(item.data, document)
             reading = _Reading()
-            for content in contents:
+            for content in read_pages(item.data, document):
                 reading.add(content)
             if not reading.has_text:
                 raise ParseError(ParseCode.NO_TEXT, "the file has no text layer")
             check_text_size(reading.text, item.limits)
-            headings = bookmark_headings(document, reading.lines, reading.places) or reading.headings()
+            headings = bookmark_headings(document, reading.lines, reading.places) or reading.sized_headings()
             meta = {"pageCount": len(document), "pagesWithoutText": len(document) - reading.pages_with_text}
             return reading.source_map(item.source_hash, headings, document_title(document), meta)
 
@@ -114,7 +113,7 @@ class _Reading:
             name = f"p{content.page}_t{len(items) + 1}"
             items.append(TextItem(id=name, text=run.text, bbox=run.bbox, char_start=at, char_end=at + len(run.text)))
             at += len(run.text)
-        kind = region.type if region is not None else "paragraph"
+        kind = region.type if region is not None and region.type != "heading" else "paragraph"
         self._spans.append(Span(type=kind, start=number, end=number))
         if region is not None and region.level is not None:
             self._levels[number] = (region.level, self._regions)
@@ -124,15 +123,15 @@ class _Reading:
             if _on(box, line.bbox)
         ]
 
-    def headings(self) -> list[Heading]:
+    def sized_headings(self) -> list[Heading]:
         """Return the headings told by their type size; titles that run along many pages are none."""
-        found = list(self._sized_headings())
+        found = list(self._titles())
         seen: dict[str, set[int | None]] = {}
         for heading in found:
             seen.setdefault(heading.title, set()).add(self.places[heading.line - 1].page)
         return [heading for heading in found if len(seen[heading.title]) < _RUNNING_TITLE_PAGES]
 
-    def _sized_headings(self) -> Iterator[Heading]:
+    def _titles(self) -> Iterator[Heading]:
         regions: dict[int, list[int]] = {}
         for number, (_, region) in self._levels.items():
             regions.setdefault(region, []).append(number)
@@ -145,7 +144,9 @@ class _Reading:
         self, source_hash: str, headings: Sequence[Heading], title: str | None, meta: dict[str, Any]
     ) -> SourceMap:
         sections = build_sections(headings, len(self.lines), page_of=lambda line: self.places[line - 1].page)
-        blocks = Blocks(self.lines, sections, self._edges).cut(_joined(self._spans))
+        titles = {section.line_start for section in sections}
+        spans = [replace(span, type="heading") if span.start in titles else span for span in self._spans]
+        blocks = Blocks(self.lines, sections, self._edges).cut(_joined(spans))
         return SourceMap(
             provider=PdfParser.provider_id,
             model_version=PdfParser.revision,
@@ -193,6 +194,8 @@ def _parts(before: tuple[Region | None, VisualLine], after: tuple[Region | None,
     if before[0] is not after[0]:
         lists = {region.type if region else None for region in (before[0], after[0])}
         return lists != {"list"}
+    if after[0] is not None and after[0].type == "table":
+        return False
     return below.upright[1] - above.upright[3] > _PARAGRAPH_GAP * min(above.height, below.height)
 
 

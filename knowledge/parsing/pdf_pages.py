@@ -26,6 +26,8 @@ _OPTIONS: dict[str, Any] = {
     "continue_on_page_error": True,
     "num_workers": 1,
 }
+#: Pages held at a time: the parser's own objects are large.
+_BATCH = 50
 #: Text turned by no more than this stands straight.
 _LEVEL_DEGREES = 2
 _ASKEW = -1
@@ -80,35 +82,36 @@ def open_document(data: bytes, limits: ParseLimits) -> pdfium.PdfDocument:
     return document
 
 
-def read_pages(data: bytes, document: pdfium.PdfDocument) -> list[PageContent]:
-    """Return the pages that can be read, in order. Raises ParseError corrupt when none can.
+def read_pages(data: bytes, document: pdfium.PdfDocument) -> Iterator[PageContent]:
+    """Yield the pages that can be read, in order. Raises ParseError corrupt when the parser gives up.
 
     Text that does not stand upright comes out of the parser with its letters in the wrong order. So pages with such
     text are read once more for each way it stands, turned so that this text is upright.
     """
-    shown = _parsed(data)
-    turns = {number: _turns(page) for number, page in shown.items()}
-    parsed = {0: shown}
-    for angle in (90, 180, 270):
-        numbers = [number for number, found in turns.items() if angle in found]
-        parsed[angle] = _parsed(data, dict.fromkeys(numbers, angle)) if numbers else {}
-    return [
-        _Sheet(page, document.get_page_size(number - 1)).content(
-            {angle: parsed[angle][number] for angle in turns[number] if number in parsed.get(angle, {})}
-        )
-        for number, page in sorted(shown.items())
-    ]
-
-
-def _parsed(data: bytes, turns: dict[int, int] | None = None) -> dict[int, liteparse.ParsedPage]:
-    options = dict(_OPTIONS)
-    if turns:
-        options["target_pages"] = ",".join(map(str, sorted(turns)))
-        options["page_orientation_corrections"] = sorted(turns.items())
+    options = _OPTIONS | {"max_pages": len(document)}  # it stops at 1,000 by itself
     try:
-        return {page.page_num: page for page in liteparse.LiteParse(**options).parse(data).pages}
+        for batch in liteparse.LiteParse(**options).parse_batches(data, _BATCH):
+            shown = {page.page_num: page for page in batch.result.pages}
+            turns = {number: _turns(page) for number, page in shown.items()}
+            parsed = {angle: _turned_back(data, options, turns, angle) for angle in (90, 180, 270)} | {0: shown}
+            for number, page in sorted(shown.items()):
+                sources = {angle: parsed[angle][number] for angle in turns[number] if number in parsed.get(angle, ())}
+                yield _Sheet(page, document.get_page_size(number - 1)).content(sources)
     except liteparse.ParseError as error:
         raise ParseError(ParseCode.CORRUPT, "the pages cannot be read") from error
+
+
+def _turned_back(
+    data: bytes, options: dict[str, Any], turns: dict[int, list[int]], angle: int
+) -> dict[int, liteparse.ParsedPage]:
+    numbers = sorted(number for number, found in turns.items() if angle in found)
+    if not numbers:
+        return {}
+    chosen = {
+        "target_pages": ",".join(map(str, numbers)),
+        "page_orientation_corrections": [(number, angle) for number in numbers],
+    }
+    return {page.page_num: page for page in liteparse.LiteParse(**options, **chosen).parse(data).pages}
 
 
 def _turn(item: liteparse.TextItem) -> int:

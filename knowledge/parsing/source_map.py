@@ -7,8 +7,9 @@ map, byte for byte (spec 10.1). Paths and owners are added only where a map is p
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import cache
 from typing import Any, TypeVar
 
 SCHEMA = "mnote.resource_source_map.v1"
@@ -191,11 +192,20 @@ class SourceMap:
 
 
 def _compact(value: Any) -> dict[str, Any]:
-    return {key: item for key, item in asdict(value).items() if item is not None}
+    items = ((name, getattr(value, name)) for name in _names(type(value)))
+    body = {name: item for name, item in items if item is not None}
+    if "text_items" in body:
+        body["text_items"] = [_compact(item) for item in body["text_items"]]
+    return body
+
+
+@cache
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def _build(kind: type[T], value: dict[str, Any]) -> T:
-    known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
+    known = _names(kind)
     return kind(**{key: tuple(item) if isinstance(item, list) else item for key, item in value.items() if key in known})
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from knowledge.citations.owners import owner_document_id
@@ -89,9 +90,10 @@ def drop_provider_document(*, kb: KnowledgeBase, provider_document_id: str) -> N
     documents.requeue(documents=list(_referring(kb, provider_document_id)))
 
 
-def _referring(kb: KnowledgeBase, provider_document_id: str) -> Any:
-    live = Document.objects.filter(kb=kb, provider_knowledge_id=provider_document_id)
-    return live.exclude(index_status__in=[IndexStatus.DELETED, IndexStatus.SKIPPED])
+def _referring(kb: KnowledgeBase, provider_document_id: str) -> QuerySet[Document]:
+    """Select the rows that still need an index entry; a missing file needs it until its grace period is over."""
+    held = Document.objects.filter(kb=kb, provider_knowledge_id=provider_document_id, deleted_at__isnull=True)
+    return held.exclude(index_status=IndexStatus.SKIPPED)
 
 
 def _read(document: Document) -> _Read:

@@ -8,9 +8,10 @@ from functools import lru_cache
 from django.conf import settings
 
 from knowledge.parsing.base import ParseLimits
+from knowledge.parsing.page_images import PageImage
 from knowledge.parsing.registry import parser_for, type_for_name
 from knowledge.parsing.source_map import SourceMap
-from knowledge.parsing.worker_pool import ParsePool, RenderedPage
+from knowledge.parsing.worker_pool import ParsePool
 from knowledge.services import artifacts
 
 _MEGABYTE = 1024 * 1024
@@ -21,7 +22,7 @@ def parse(*, fd: int, name: str) -> SourceMap:
     return _pool().parse(fd, name)
 
 
-def render_page(*, fd: int, page: int, max_width: int) -> RenderedPage:
+def render_page(*, fd: int, page: int, max_width: int) -> PageImage:
     """Draw page `page` (1-based) of an open PDF as PNG, at most `max_width` pixels wide. Raises ParseError."""
     return _pool().render_page(fd, page, max_width_px=max_width)
 

@@ -16,14 +16,20 @@ HEADING_FACTOR = 0.7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A block that matched. `word_score` is the engine's, higher is better; `has_all` says that every term is there."""
+    """A block that matched. `word_score` is the engine's, higher is better.
+
+    `has_all` says that every term is there; `head` holds the title and headings above the block where it does.
+    """
 
     n: int
+    block_id: str
     resource_n: int
+    resource_id: str
     ordinal: int
     type: str
     text: str
-    head: str
+    char_range: str
+    head: tuple[str, ...]
     word_score: float
     has_all: bool
 
@@ -56,8 +62,12 @@ def _score(candidate: Candidate, phrase: str) -> float:
     factor = 1.0
     if candidate.has_all:
         factor += ALL_TERMS_BONUS
-    if phrase in fold(candidate.text) or phrase in fold(candidate.head):
-        factor += PHRASE_BONUS
+        factor += PHRASE_BONUS * _says(candidate, phrase)
     if candidate.type == "heading":
         factor *= HEADING_FACTOR
     return candidate.word_score * factor
+
+
+def _says(candidate: Candidate, phrase: str) -> bool:
+    """Tell whether the block or its head holds the phrase; asked only where all terms are, as folding text is slow."""
+    return any(phrase in fold(part) for part in (candidate.text, *candidate.head))

@@ -18,22 +18,22 @@ from knowledge.providers.local.tokens import TOKENIZER_REV, Term, query_terms
 MAX_QUERY_CHARS = 2_000
 MAX_TERMS = 128
 
-#: How many blocks are looked at before they are put in order.
-CANDIDATES = 100
+#: At least so many blocks are looked at, once for any of the terms and once for all, before they are put in order.
+CANDIDATES = 50
 
 #: One FTS5 expression names at most this many documents.
 _SLICE = 500
 
 _MATCH = "SELECT rowid, -rank FROM evidence_fts WHERE evidence_fts MATCH ? ORDER BY rank LIMIT ?"
 _BLOCKS = """
-SELECT block.n, resource.n, block.ordinal, block.type, block.text, block.section_path_json, resource.title,
-       block.block_id, resource.resource_id, block.char_range_json
+SELECT block.n, block.block_id, resource.n, resource.resource_id, block.ordinal, block.type, block.text,
+       block.char_range_json, resource.title, block.section_path_json
 FROM json_each(?) AS wanted
 JOIN evidence_block AS block ON block.n = wanted.value
 JOIN evidence_resource AS resource ON resource.resource_id = block.resource_id
 """
 _SCOPES = """
-SELECT scope.resource_n, scope.kb_n, kb.provider_kb_id
+SELECT scope.resource_n, kb.provider_kb_id
 FROM json_each(?) AS wanted
 JOIN evidence_scope AS scope ON scope.resource_n = wanted.value
 JOIN evidence_kb AS kb ON kb.n = scope.kb_n
@@ -49,14 +49,6 @@ class _Scope:
     kb_ids: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stored:
-    block_id: str
-    resource_id: str
-    char_start: int
-    char_end: int
-
-
 def find(connection: apsw.Connection, request: SearchRequest) -> SearchOutcome:
     """Return the best blocks for the query."""
     query = request.query[:MAX_QUERY_CHARS]
@@ -70,10 +62,9 @@ def find(connection: apsw.Connection, request: SearchRequest) -> SearchOutcome:
     scope = _scope(connection, request)
     depth = max(CANDIDATES, 2 * request.limit)
     scores, complete = _matches(connection, scope, terms, depth)
-    candidates, stored = _load(connection, scores, complete)
-    found = without_repeats(ranked(candidates, query))
+    found = without_repeats(ranked(_load(connection, scores, complete), query))
     more = len(found) > request.limit or len(scores) >= depth
-    hits = _hits(connection, scope, found[: request.limit], stored)
+    hits = _hits(connection, scope, found[: request.limit])
     return SearchOutcome(hits=hits, more=more, degraded=degraded, notes=tuple(notes))
 
 
@@ -110,16 +101,21 @@ def _matches(
     connection: apsw.Connection, scope: _Scope, terms: Sequence[Term], depth: int
 ) -> tuple[dict[int, float], set[int]]:
     """Return word scores of the best blocks by number, and the numbers of the best that have every term."""
-    scores: dict[int, float] = {}
-    complete: set[int] = set()
+    some: dict[int, float] = {}
+    every: dict[int, float] = {}
     for condition in scope.conditions:
-        scores.update(connection.execute(_MATCH, (condition + _words(terms, "OR"), depth)))
-        every = (
-            connection.execute(_MATCH, (condition + _words(terms, "AND"), depth)) if len(terms) > 1 else scores.items()
-        )
-        complete.update(n for n, _ in every)
-    best = sorted(scores, key=lambda n: -scores[n])[:depth]
-    return {n: scores[n] for n in best}, complete
+        some.update(_scores(connection, condition + _words(terms, "OR"), depth))
+        every.update(_scores(connection, condition + _words(terms, "AND"), depth) if len(terms) > 1 else some)
+    some, every = _best(some, depth), _best(every, depth)
+    return some | every, set(every)
+
+
+def _scores(connection: apsw.Connection, expression: str, depth: int) -> dict[int, float]:
+    return dict(connection.execute(_MATCH, (expression, depth)))
+
+
+def _best(scores: dict[int, float], depth: int) -> dict[int, float]:
+    return {n: scores[n] for n in sorted(scores, key=lambda n: -scores[n])[:depth]}
 
 
 def _words(terms: Iterable[Term], operator: str) -> str:
@@ -128,53 +124,49 @@ def _words(terms: Iterable[Term], operator: str) -> str:
     )
 
 
-def _load(
-    connection: apsw.Connection, scores: dict[int, float], complete: set[int]
-) -> tuple[list[Candidate], dict[int, _Stored]]:
-    candidates, stored = [], {}
-    for n, resource_n, ordinal, kind, text, path, title, block_id, resource_id, chars in connection.execute(
-        _BLOCKS, (json.dumps(list(scores)),)
-    ):
-        head = " ".join([title or "", *json.loads(path)])
-        start, end = json.loads(chars)
-        stored[n] = _Stored(block_id=block_id, resource_id=resource_id, char_start=start, char_end=end)
-        candidates.append(
-            Candidate(
-                n=n,
-                resource_n=resource_n,
-                ordinal=ordinal,
-                type=kind,
-                text=text,
-                head=head,
-                word_score=scores[n],
-                has_all=n in complete,
-            )
+def _load(connection: apsw.Connection, scores: dict[int, float], complete: set[int]) -> list[Candidate]:
+    return [
+        Candidate(
+            n=n,
+            block_id=block_id,
+            resource_n=resource_n,
+            resource_id=resource_id,
+            ordinal=ordinal,
+            type=kind,
+            text=text,
+            char_range=chars,
+            head=(title or "", *json.loads(path)) if n in complete else (),
+            word_score=scores[n],
+            has_all=n in complete,
         )
-    return candidates, stored
+        for n, block_id, resource_n, resource_id, ordinal, kind, text, chars, title, path in connection.execute(
+            _BLOCKS, (json.dumps(list(scores)),)
+        )
+    ]
 
 
-def _hits(
-    connection: apsw.Connection, scope: _Scope, found: Sequence[Ranked], stored: dict[int, _Stored]
-) -> tuple[SearchHit, ...]:
+def _hits(connection: apsw.Connection, scope: _Scope, found: Sequence[Ranked]) -> tuple[SearchHit, ...]:
     kbs: dict[int, list[str]] = defaultdict(list)
     wanted = json.dumps(sorted({one.candidate.resource_n for one in found}))
-    for resource_n, _, provider_kb_id in connection.execute(_SCOPES, (wanted,)):
+    for resource_n, provider_kb_id in connection.execute(_SCOPES, (wanted,)):
         if not scope.kb_ids or provider_kb_id in scope.kb_ids:
             kbs[resource_n].append(provider_kb_id)
-    return tuple(_hit(one, stored[one.candidate.n], kbs[one.candidate.resource_n]) for one in found)
+    return tuple(_hit(one, kbs[one.candidate.resource_n]) for one in found)
 
 
-def _hit(one: Ranked, stored: _Stored, kb_ids: Sequence[str]) -> SearchHit:
+def _hit(one: Ranked, kb_ids: Sequence[str]) -> SearchHit:
     """Return one hit for a block, though several of the searched KBs may hold it: `metadata` names them all."""
+    block = one.candidate
+    char_start, char_end = json.loads(block.char_range)
     return SearchHit(
-        provider_document_id=ProviderDocumentId(stored.resource_id),
+        provider_document_id=ProviderDocumentId(block.resource_id),
         provider_kb_id=ProviderKBId(kb_ids[0]),
-        chunk_id=stored.block_id,
-        chunk_index=one.candidate.ordinal,
+        chunk_id=block.block_id,
+        chunk_index=block.ordinal,
         score=one.score,
         match_type="words",
-        char_start=stored.char_start,
-        char_end=stored.char_end,
-        content=one.candidate.text,
-        metadata={"kb_ids": list(kb_ids), "block_type": one.candidate.type},
+        char_start=char_start,
+        char_end=char_end,
+        content=block.text,
+        metadata={"kb_ids": list(kb_ids), "block_type": block.type},
     )

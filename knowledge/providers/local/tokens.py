@@ -35,7 +35,14 @@ _PIECE = re.compile(
 _JOINT = re.compile(r"[._+#-]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MARKS = re.compile("[\u0300-\u036f]+")
-_DOTTED_I = str.maketrans({"\u0130": "I", "\u0131": "i"})
+
+#: Full-width punctuation and the like that stands in no token: with it gone, Chinese text is mostly NFKC already.
+_WIDE_MARKS = re.compile("[\u3000…！＂＄％＆＇（）＊，／：；＜＝＞？＠［＼］＾｀｛｜｝～｡｢｣､･]")
+
+#: Han variants, and the Turkish letters whose case has no counterpart: İ and ı.
+_FOLD = FOLD | {0x130: "I", 0x131: "i"}
+_FOLDED = re.compile(f"[{''.join(map(chr, _FOLD))}]")
+
 _SPACE = re.compile(r"\s+")
 
 #: Words longer than this (encoded data, mostly) are stored and looked up by their beginning.
@@ -65,8 +72,7 @@ def tokens(text: str) -> list[str]:
     for piece in _PIECE.finditer(_unify(text)):
         run = piece["run"]
         if run:
-            found += map("".join, pairwise(run))
-            found.append(run[-1])
+            found += [run[at : at + 2] for at in range(len(run))]
         else:
             found += _word_tokens(piece["word"])
     return found
@@ -88,9 +94,11 @@ def query_terms(query: str) -> list[Term]:
 
 
 def _unify(text: str) -> str:
+    """Return `text` in one spelling, case kept. The two searches spare most text the slow calls behind them."""
     if text.isascii():
         return text
-    return unicodedata.normalize("NFKC", text.translate(_DOTTED_I)).translate(FOLD)
+    text = unicodedata.normalize("NFKC", _WIDE_MARKS.sub(" ", text))
+    return text.translate(_FOLD) if _FOLDED.search(text) else text
 
 
 def _plain(text: str) -> str:

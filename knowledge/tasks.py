@@ -1,0 +1,85 @@
+"""Work in the background: each handler loads by id, checks that it is still wanted, and calls one service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import shared_task
+from django.utils import timezone
+
+from knowledge.models import Document, KnowledgeBase, Source
+from knowledge.services import documents, drain, reconcile, registry, removal, sources, sync
+from mnote.jobs import JobContext, job
+from mnote.services import jobs
+
+
+@job("knowledge.sync_source", max_attempts=3)
+def sync_source(context: JobContext) -> dict[str, Any]:
+    source = (
+        Source.objects.select_related("kb__workspace", "root")
+        .filter(id=context.payload["source_id"], frozen_at__isnull=True, kb__archived_at__isnull=True)
+        .first()
+    )
+    if source is None or source.kb.paused_at:
+        return {"skipped": "no longer wanted"}
+    order = sync.Order(
+        trigger=context.payload.get("trigger", "manual"),
+        job_id=context.job.id,
+        full=bool(context.payload.get("full")),
+        confirmed=bool(context.payload.get("confirmed")),
+    )
+    run = sync.sync_source(source=source, order=order, beat=context.beat)
+    return {"runId": run.id, "outcome": run.outcome, **run.counts}
+
+
+@job("resource_parse", queue="bulk", max_attempts=5)
+def resource_parse(context: JobContext) -> dict[str, Any]:
+    kb = KnowledgeBase.objects.select_related("workspace").filter(id=context.payload["kb_id"]).first()
+    if kb is None or kb.archived_at or kb.paused_at:
+        return {"skipped": "no longer wanted"}
+    drained = drain.drain(kb=kb, worker=f"{context.job.worker}:{context.job.id}", beat=context.beat)
+    if drained.more:
+        registry.request_work(kb)
+    return {"indexed": drained.indexed, "failed": drained.failed, "more": drained.more}
+
+
+@job("knowledge.remove_documents", queue="bulk", max_attempts=10)
+def remove_documents(context: JobContext) -> dict[str, Any]:
+    chosen = Document.objects.filter(id__in=context.payload["document_ids"]).select_related("kb", "source")
+    removed = removal.remove(documents_to_remove=chosen, code=context.payload["code"], beat=context.beat)
+    return {"removed": removed}
+
+
+@job("knowledge.purge_kb", queue="bulk", max_attempts=10)
+def purge_kb(context: JobContext) -> dict[str, Any]:
+    kb = KnowledgeBase.objects.filter(id=context.payload["kb_id"], archived_at__isnull=False).first()
+    return {"removed": removal.purge_kb(kb=kb, beat=context.beat) if kb else 0}
+
+
+@job("workspace_sanity_check", queue="bulk", max_attempts=3)
+def workspace_sanity_check(context: JobContext) -> dict[str, Any]:
+    kb = KnowledgeBase.objects.filter(id=context.payload["kb_id"], archived_at__isnull=True).first()
+    return reconcile.reconcile(kb=kb, repair=True).as_json() if kb else {"skipped": "no longer wanted"}
+
+
+@job("knowledge.housekeeping", queue="bulk", max_attempts=2)
+def housekeeping(context: JobContext) -> dict[str, Any]:
+    context.beat()
+    return {"removed": removal.remove_overdue(), "forgotten": removal.forget_old_rows()}
+
+
+@shared_task(name="knowledge.schedule_syncs", ignore_result=True)
+def schedule_syncs() -> None:
+    """Ask for every look that is due, and pick up documents whose worker died."""
+    due = Source.objects.filter(
+        next_sync_at__lte=timezone.now(),
+        frozen_at__isnull=True,
+        kb__archived_at__isnull=True,
+        kb__paused_at__isnull=True,
+    )
+    for source in due.select_related("kb__workspace")[:500]:
+        sources.request_sync(source=source, trigger="schedule")
+    documents.release_lost()
+    drain.restart_waiting()
+    if removal.is_due():
+        jobs.enqueue(kind="knowledge.housekeeping", dedup_key="all", queue="bulk")
