@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from knowledge.parsing.source_map import ResourceKind
 from knowledge.providers.local.tokens import query_terms, tokens
 from knowledge.services.references import Reference
 
-_SENTENCE = re.compile(r"[^。！？!?；;\n.]+(?:\.(?=\S)[^。！？!?；;\n.]*)*[。！？!?；;.]*", re.UNICODE)
+_ENDS = re.compile(r"(?<=[。！？!?；])|(?<=[.])(?=\s|$)")
+_JOINED = frozenset({ResourceKind.MARKDOWN, ResourceKind.TEXT, ResourceKind.PDF, ResourceKind.HTML, ResourceKind.MAIL})
+_OWN_LINE = re.compile(r"\s*(?:[-*+>|#]|\d+[.)]\s|```)")
+_WIDE = re.compile(r"(?<=[\u2e80-\u9fff\uff00-\uffef])\s+(?=[\u2e80-\u9fff\uff00-\uffef])")
 _MAX_SENTENCES = 4
 _MAX_CHARS = 400
 
@@ -65,9 +69,24 @@ def compose(question: str, references: tuple[Reference, ...]) -> Answer:
 
 def _sentences(number: int, reference: Reference, wanted: set[str]) -> list[_Candidate]:
     found = []
-    for place, match in enumerate(_SENTENCE.finditer(reference.locator.quote)):
-        text = " ".join(match.group().split()).strip("#|>*-_` ")
+    for place, text in enumerate(sentences_of(reference.locator.quote, reference.locator.resource_kind)):
         words = frozenset(tokens(text)) & wanted
-        if words and len(text) > 1:
+        if words:
             found.append(_Candidate(text[:_MAX_CHARS], words, number, place))
     return found
+
+
+def sentences_of(quote: str, kind: ResourceKind) -> list[str]:
+    """Split a passage into sentences. Prose runs on over line ends; list items, table rows and headings do not."""
+    runs: list[str] = []
+    joins = False
+    for line in quote.split("\n"):
+        stands_alone = kind not in _JOINED or bool(_OWN_LINE.match(line))
+        text = line.strip().strip("#|>*-_` ").strip()
+        if joins and text and not stands_alone:
+            runs[-1] = f"{runs[-1]} {text}"
+        elif text:
+            runs.append(text)
+        joins = bool(text) and not line.lstrip().startswith(("#", "|"))
+    pieces = (_WIDE.sub("", piece).strip() for run in runs for piece in _ENDS.split(run))
+    return [piece for piece in pieces if len(piece) > 1]
