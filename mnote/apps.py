@@ -6,4 +6,8 @@ class MNoteConfig(AppConfig):
     verbose_name = "MNote"
 
     def ready(self) -> None:
-        from mnote import checks  # noqa: F401, PLC0415 registers the system checks
+        """Register the system checks, and the jobs as something that pages watch."""
+        from mnote import checks, revisions  # noqa: F401, PLC0415 models can be imported from here on
+        from mnote.selectors import jobs  # noqa: PLC0415
+
+        revisions.register("jobs", jobs.last_change)

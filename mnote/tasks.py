@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mnote import jobs
 from mnote.celery import app
+from mnote.selectors import health
 from mnote.services import sweeping, worker_beats
 
 
@@ -20,4 +21,4 @@ def sweep_jobs() -> None:
 @app.task(name="mnote.beat_worker")
 def beat_worker() -> None:
     """Show that the whole chain works: the clock sent this, the broker carried it, a worker took it."""
-    worker_beats.record(worker=worker_beats.SCHEDULE)
+    worker_beats.record(worker=health.SCHEDULE)

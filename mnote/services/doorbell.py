@@ -46,3 +46,14 @@ _bell = _Bell()
 def ring(job_id: str, queue: str) -> bool:
     """Send the job's id to the workers of `queue`. Return whether the broker took it; never raises for a broken one."""
     return _bell.ring(job_id, queue)
+
+
+def is_reachable() -> bool:
+    """Say whether the broker answers within a few seconds."""
+    try:
+        with app.connection_for_write() as connection:
+            connection.ensure_connection(max_retries=1, interval_start=0, timeout=3)
+    except (KombuError, OSError) as error:
+        logger.warning("the broker does not answer", extra={"error": type(error).__name__})
+        return False
+    return True

@@ -8,8 +8,6 @@ from django.utils import timezone
 
 from mnote.models import WorkerBeat
 
-#: The row that the scheduled message writes: it proves that clock, broker and a free worker thread work together.
-SCHEDULE = "schedule"
 _FORGET_AFTER = timedelta(days=1)
 
 
@@ -19,8 +17,3 @@ def record(*, worker: str) -> None:
     if not WorkerBeat.objects.filter(worker=worker).update(seen_at=now):
         WorkerBeat.objects.get_or_create(worker=worker, defaults={"seen_at": now, "started_at": now})
     WorkerBeat.objects.filter(seen_at__lt=now - _FORGET_AFTER).delete()
-
-
-def forget(*, worker: str) -> None:
-    """Remove the row of a process that ends in good order, so that nobody takes it for alive."""
-    WorkerBeat.objects.filter(worker=worker).delete()
