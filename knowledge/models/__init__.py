@@ -1,12 +1,20 @@
 """Knowledge bases, sources, documents, runs and derived artifacts."""
 
 from knowledge.models.artifacts import ArtifactKind, DerivedArtifact
-from knowledge.models.documents import Document, DocumentEvent, DocumentTag, Exclusion, IndexStatus, ReasonClass, RevisionCounter
+from knowledge.models.documents import (
+    Document,
+    DocumentEvent,
+    DocumentTag,
+    Exclusion,
+    IndexStatus,
+    ReasonClass,
+    RevisionCounter,
+)
 from knowledge.models.knowledge_bases import KnowledgeBase, Pin, ProviderKind
 from knowledge.models.sources import Disappearance, Source, SyncMode, SyncOutcome, SyncRun
 
 __all__ = [
-    "ArtifactKind", "DerivedArtifact", "Disappearance", "Document", "DocumentEvent", "DocumentTag", "Exclusion", "IndexStatus",
-    "KnowledgeBase", "Pin", "ProviderKind", "ReasonClass", "RevisionCounter", "Source", "SyncMode", "SyncOutcome",
-    "SyncRun",
+    "ArtifactKind", "DerivedArtifact", "Disappearance", "Document", "DocumentEvent", "DocumentTag", "Exclusion",
+    "IndexStatus", "KnowledgeBase", "Pin", "ProviderKind", "ReasonClass", "RevisionCounter", "Source", "SyncMode",
+    "SyncOutcome", "SyncRun",
 ]  # fmt: skip

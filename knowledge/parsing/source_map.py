@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from functools import cache
 from typing import Any, TypeVar
 
 SCHEMA = "mnote.resource_source_map.v1"
@@ -191,21 +190,21 @@ class SourceMap:
         return cls(text=text, **body)
 
 
+_NAMES: dict[type[Any], tuple[str, ...]] = {
+    kind: tuple(value.name for value in fields(kind)) for kind in (Block, Section, Place, TextItem, Page, Link)
+}
+
+
 def _compact(value: Any) -> dict[str, Any]:
-    items = ((name, getattr(value, name)) for name in _names(type(value)))
+    items = ((name, getattr(value, name)) for name in _NAMES[type(value)])
     body = {name: item for name, item in items if item is not None}
     if "text_items" in body:
         body["text_items"] = [_compact(item) for item in body["text_items"]]
     return body
 
 
-@cache
-def _names(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
-
-
 def _build(kind: type[T], value: dict[str, Any]) -> T:
-    known = _names(kind)
+    known = _NAMES[kind]
     return kind(**{key: tuple(item) if isinstance(item, list) else item for key, item in value.items() if key in known})
 
 

@@ -20,10 +20,14 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child:
-    """A program to run: the name its lines are marked with, and its command line."""
+    """A program to run: the name its lines are marked with, and its command line.
+
+    `ends_run`: it is meant to end, and its exit code is that of the whole run.
+    """
 
     name: str
     command: tuple[str, ...]
+    ends_run: bool = False
 
 
 def supervise(
@@ -35,12 +39,13 @@ def supervise(
     SIGKILL with all their descendants after `stop_seconds` or at a second signal. If this process is killed, the
     kernel sends them SIGTERM. Descriptors in `keep_open` stay open in the children. `say` takes finished lines.
     """
+    children = tuple(children)
     with _stop_signals() as stop:
         running = [_start(child, tuple(keep_open)) for child in children]
         readers = [_relay(process, child.name, say) for process, child in zip(running, children, strict=True)]
         while not stop.asked.wait(_LOOK_SECONDS) and all(process.poll() is None for process in running):
             pass
-        code = 0 if stop.asked.is_set() else _first_code(running)
+        code = 0 if stop.asked.is_set() else _first_code(running, children)
         _stop(running, stop, stop_seconds)
         for reader in readers:
             reader.join(1.0)
@@ -102,9 +107,12 @@ def _relay(process: subprocess.Popen[str], name: str, say: Callable[[str], None]
     return reader
 
 
-def _first_code(running: list[subprocess.Popen[str]]) -> int:
-    code = next((process.returncode for process in running if process.poll() is not None), 1)
-    return 128 - code if code < 0 else code or 1
+def _first_code(running: list[subprocess.Popen[str]], children: tuple[Child, ...]) -> int:
+    for process, child in zip(running, children, strict=True):
+        code = process.poll()
+        if code is not None:
+            return 128 - code if code < 0 else code or int(not child.ends_run)
+    return 1
 
 
 def _stop(running: list[subprocess.Popen[str]], request: _StopRequest, stop_seconds: float) -> None:
