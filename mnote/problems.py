@@ -235,7 +235,8 @@ def _messages(details: Any, at: str) -> Iterator[tuple[str, dict[str, str]]]:
         yield at, {"message": str(details["message"]), "code": details["code"]}
     elif isinstance(details, dict):
         for name, value in details.items():
-            yield from _messages(value, _joined(at, _field_name(str(name))))
+            # Below the top, names may be the caller's own keys: they stay as given.
+            yield from _messages(value, _joined(at, str(name)) if at else _field_name(str(name)))
     else:
         for place, value in enumerate(details):
             yield from _messages(value, at if _is_message(value) else _joined(at, str(place)))
@@ -246,7 +247,7 @@ def _is_message(details: Any) -> bool:
 
 
 def _joined(at: str, name: str) -> str:
-    if name == WHOLE:
+    if name == "non_field_errors":
         return at
     return f"{at}.{name}" if at else name
 

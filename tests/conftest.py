@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from django.conf import settings as django_settings
 from django.core.cache import cache
 
 from tests.people import People, make_people
@@ -19,6 +20,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     is_ours = data.parent == Path(tempfile.gettempdir()) and data.name.startswith("mnote-test-")
     if is_ours and not hasattr(session.config, "workerinput"):
         shutil.rmtree(data, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def static_root() -> None:
+    """WhiteNoise warns about a folder that is not there; nothing is collected into it here."""
+    Path(django_settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from mnote.exceptions import NotAuthenticated
 from mnote.principals import Principal
 
 
@@ -47,3 +48,15 @@ def HasScope(scope: str) -> type[IsPerson]:  # noqa: N802 read as a class in `pe
 def _principal(request: Request) -> Principal | None:
     """Authentication is lazy: reading the user first makes sure that it ran."""
     return request.principal if request.user else None  # type: ignore[attr-defined]
+
+
+def principal_of(request: Request) -> Principal:
+    """Give who calls, in a view that lets only people in.
+
+    Raises:
+        NotAuthenticated: nobody.
+    """
+    principal = _principal(request)
+    if principal is None:
+        raise NotAuthenticated
+    return principal

@@ -9,11 +9,9 @@ from rest_framework import serializers
 from mnote.names import camel_case
 
 
+# A comment and no docstring: the schema would publish that as the description of every body without one.
+# `validated_data` and sources keep the snake_case names; `validate_<snake_name>` methods are found.
 class CamelSerializer(serializers.Serializer[Any]):
-    """The base of every request and response body: each field is renamed on the wire only.
-
-    `validated_data` and sources keep the snake_case names; `validate_<snake_name>` methods are found.
-    """
 
     def get_fields(self) -> dict[str, Any]:
         return {self._renamed(name, field): field for name, field in super().get_fields().items()}
@@ -31,8 +29,9 @@ class CamelSerializer(serializers.Serializer[Any]):
         return camel
 
 
+# The same for model fields; for output only.
 class CamelModelSerializer(CamelSerializer, serializers.ModelSerializer[Any]):
-    """The same for model fields; for output only."""
+    pass
 
 
 class ProblemMessageSerializer(CamelSerializer):

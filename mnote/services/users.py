@@ -20,7 +20,7 @@ from mnote.secrets import hash_of, new_secret
 from mnote.services import audit
 
 SIGN_IN_LINK_LASTS = timedelta(hours=24)
-_KEY = re.compile(r"[a-z][A-Za-z0-9-]*(\.[A-Za-z0-9][A-Za-z0-9-]*){0,7}")
+_KEY = re.compile(r"[a-z][A-Za-z0-9_-]*(\.[A-Za-z0-9][A-Za-z0-9_-]*){0,7}")
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # PostgreSQL keeps none; JSON writes it as an escape
 _MAX_VALUE_BYTES = 8 * 1024
 _MAX_PREFERENCES = 200
@@ -123,7 +123,7 @@ def _check_preference(key: str, value: Any) -> None:
 
 
 def _invalid(key: str, message: str) -> Invalid:
-    return Invalid(errors={key: [{"message": message, "code": "invalid"}]})
+    return Invalid(errors={f"values.{key}": [{"message": message, "code": "invalid"}]})
 
 
 def _end_sessions(user: User) -> int:
