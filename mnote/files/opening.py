@@ -136,6 +136,21 @@ def open_folder(root: bytes, relative: str) -> OpenedFile:
         return _opened(fd, relative, EntryKind.FOLDER)
 
 
+def open_subfolder(folder: OpenedFile, name: bytes, path: str) -> OpenedFile:
+    """Open the folder `name`, as listed in `folder`, without walking from the root again. `path` is for messages.
+
+    Raises:
+        FileGone, NotAFolder, Unreadable.
+    """
+    try:
+        fd = os.open(name, _LIST, dir_fd=folder.fd)
+    except NotADirectoryError as error:
+        raise NotAFolder(path) from error
+    except OSError as error:
+        raise read_error(error, path) from error
+    return _opened(fd, path, EntryKind.FOLDER)
+
+
 def list_folder(root: bytes, relative: str) -> list[Entry]:
     """List a folder, sorted by name. Names that vanish while being listed are left out.
 

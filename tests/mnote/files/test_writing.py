@@ -166,20 +166,29 @@ def test_upload_needs_its_root(tmp_path):
         write_new(os.fsencode(tmp_path / "none"), "", "a.md", [b"x"], max_bytes=9)
 
 
-@pytest.mark.parametrize("taken", [False, True])
-def test_rename_for_file_systems_without_links_never_replaces(root, put, taken):
+def test_rename_for_file_systems_without_links_gives_the_name(root, put):
     put(b"temporary", b"new")
-    if taken:
-        put(b"a.md", b"mine")
+
+    rename_in(root)
+
+    assert (content(root, "a.md"), names(root)) == (b"new", ["a.md"])
+
+
+def test_rename_for_file_systems_without_links_never_replaces(root, put):
+    put(b"temporary", b"new")
+    put(b"a.md", b"mine")
+
+    with pytest.raises(NameTaken) as caught:
+        rename_in(root)
+    assert (content(root, "a.md"), caught.value.suggestion) == (b"mine", "a (2).md")
+
+
+def rename_in(root):
     here = os.open(root, os.O_RDONLY)
     try:
         writing._rename_new(here, b"temporary", b"a.md", "a.md")
-    except NameTaken as error:
-        assert error.suggestion == "a (2).md"
     finally:
         os.close(here)
-
-    assert content(root, "a.md") == (b"mine" if taken else b"new")
 
 
 def test_full_disk_is_said_and_leaves_nothing(root):
