@@ -16,6 +16,13 @@ _PARSERS = {
     "markdown": "MarkdownParser",
     "text": "TextParser",
     "pdf": "PdfParser",
+    "word": "WordParser",
+    "sheets": "SheetsParser",
+    "slides": "SlidesParser",
+    "html_pages": "HtmlParser",
+    "epub": "EpubParser",
+    "csv_rows": "CsvParser",
+    "mail_parts": "MailParser",
 }
 
 
