@@ -62,6 +62,13 @@ def claim(*, kb: KnowledgeBase, worker: str, limit: int) -> list[Document]:
     return list(Document.objects.filter(id__in=mine).select_related("root", "kb").order_by("sort_path", "id"))
 
 
+def release(*, worker: str, claimed: Sequence[Document]) -> None:
+    """Give back what `worker` claimed and did not get to. Nothing to do after a batch that ran to its end."""
+    mine = Q(index_status=IndexStatus.PARSING, worker=worker)
+    for document in Document.objects.filter(mine, id__in=[each.id for each in claimed]):
+        _write(document, only_if=mine, index_status=IndexStatus.QUEUED, worker="", lease_expires_at=None)
+
+
 def release_lost() -> int:
     """Give documents of dead workers back to the queue; after too many tries they fail with a reason."""
     now = timezone.now()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from knowledge.models import Document, IndexStatus, KnowledgeBase
 from knowledge.services import documents, registry
 from knowledge.services.ingest import ingest_document
+
+log = logging.getLogger(__name__)
 
 _BATCH = 8
 #: After this long a job makes room for other knowledge bases and queues itself again.
@@ -32,11 +35,24 @@ def drain(*, kb: KnowledgeBase, worker: str, beat: Callable[..., None] = lambda 
         claimed = documents.claim(kb=kb, worker=worker, limit=_BATCH)
         if not claimed:
             break
-        for document in claimed:
-            beat(indexed=indexed, failed=failed)
-            done = ingest_document(document=document)
-            indexed, failed = indexed + done, failed + (not done)
+        try:
+            for document in claimed:
+                beat(indexed=indexed, failed=failed)
+                done = _ingest(document)
+                indexed, failed = indexed + done, failed + (not done)
+        finally:
+            documents.release(worker=worker, claimed=claimed)
     return Drained(indexed=indexed, failed=failed, more=Document.objects.filter(documents.due(kb)).exists())
+
+
+def _ingest(document: Document) -> bool:
+    """Ingest one document; whatever goes wrong with it stays with it."""
+    try:
+        return ingest_document(document=document)
+    except Exception:  # noqa: BLE001 its siblings must go on, and its row must not wait for the end of a lease
+        log.exception("a document could not be ingested", extra={"document_id": document.id})
+        documents.fail(document=document, code="internal")
+        return False
 
 
 def restart_waiting() -> int:
