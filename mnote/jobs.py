@@ -17,9 +17,9 @@ from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections
+from django.db import DatabaseError, InterfaceError, OperationalError
 
-from mnote import job_kinds
+from mnote import connections, job_kinds
 from mnote.job_kinds import JobKind, job
 from mnote.logs import log_facts
 from mnote.models import Job
@@ -133,13 +133,13 @@ def worker_name() -> str:
 
 def run(job_id: str) -> None:
     """Claim the job and see it through. Returns quietly when it is unknown, not due, or somebody else's."""
-    close_old_connections()
+    connections.let_go()
     try:
         claimed = leases.claim(job_id=job_id, worker=worker_name())
         if claimed is not None:
             _see_through(claimed)
     finally:
-        close_old_connections()
+        connections.let_go()
 
 
 def _see_through(claimed: Job) -> None:
@@ -170,7 +170,7 @@ def _work(kind: JobKind, context: JobContext) -> str:
         return "postponed"
     except (OperationalError, InterfaceError) as error:
         logger.warning("the database failed a job", extra={"error": type(error).__name__})
-        close_old_connections()
+        connections.let_go()
         leases.fail(job=claimed, code="database-unavailable", retryable=True)
         return "database-unavailable"
     except Exception as error:  # noqa: BLE001 the edge: whatever a handler raises ends here, in the row and the log
@@ -222,7 +222,7 @@ def _beat_until(context: JobContext, over: threading.Event, deadline_seconds: fl
         while not over.wait(min(pause, max(0.0, ends_at - time.monotonic()))) and not context.stopped.is_set():
             _beat_once(context, is_late=time.monotonic() >= ends_at)
     finally:
-        close_old_connections()
+        connections.let_go()
 
 
 def _beat_once(context: JobContext, *, is_late: bool) -> None:
@@ -235,4 +235,4 @@ def _beat_once(context: JobContext, *, is_late: bool) -> None:
     except DatabaseError as error:
         # The lease outlives two missed beats; the next one may get through.
         logger.warning("a heartbeat could not be written", extra={"error": type(error).__name__})
-        close_old_connections()
+        connections.let_go()

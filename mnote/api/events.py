@@ -17,12 +17,11 @@ from typing import Any, TypeVar
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth import get_user
-from django.db import close_old_connections
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from mnote import revisions
+from mnote import connections, revisions
 from mnote.exceptions import AppError, Forbidden, Invalid, NotAuthenticated, NotFound, RateLimited
 from mnote.models import TokenScope, User
 from mnote.principals import Principal
@@ -208,4 +207,4 @@ def _then_let_go(function: Callable[[], T]) -> T:
     try:
         return function()
     finally:
-        close_old_connections()
+        connections.let_go()

@@ -9,9 +9,9 @@ import threading
 import time
 
 from django.conf import settings
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError
 
-from mnote import jobs
+from mnote import connections, jobs
 from mnote.services import worker_beats
 
 logger = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ def _pulse() -> None:
         except DatabaseError as error:
             logger.warning("the worker's beat could not be written", extra={"error": type(error).__name__})
         finally:
-            close_old_connections()
+            connections.let_go()
         time.sleep(_PULSE_SECONDS)
 
 
