@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, cast
+from urllib.parse import unquote
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 
 from mnote.ids import new_id
@@ -50,7 +52,8 @@ class RequestContextMiddleware:
 
 
 class LanguageMiddleware:
-    """Choose the language: the cookie set by the person, else what the browser asks for."""
+    """Choose the language: the cookie set by the person, else what the browser asks for. And whose clock times are
+    written in: the browser's, told by a cookie of the pages' script, else that of the settings."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -59,9 +62,17 @@ class LanguageMiddleware:
         language = translation.get_language_from_request(request)
         translation.activate(language)
         request.LANGUAGE_CODE = language
+        timezone.activate(_zone_of(request))
         response = self.get_response(request)
         response.headers.setdefault("Content-Language", language)
         return response
+
+
+def _zone_of(request: HttpRequest) -> ZoneInfo:
+    try:
+        return ZoneInfo(unquote(request.COOKIES.get("mnote_time_zone", "")))
+    except (ValueError, OSError, ZoneInfoNotFoundError):  # a name that is none, a path, a folder
+        return ZoneInfo(settings.TIME_ZONE)
 
 
 class PrincipalMiddleware:

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from mnote.htmx import is_fragment
 from mnote.models import Workspace
 from mnote.principals import Principal
-from mnote.selectors import access
+from mnote.selectors import access, health
 
 THEME_COOKIE = "mnote_theme"
 THEMES = ("light", "dark")
@@ -75,7 +75,7 @@ class Shell:
     @cached_property
     def stopped_since(self) -> datetime | None:
         """Since when no worker shows a sign of life; None while one does, and for people who are not signed in."""
-        return _stopped_since() if self._principal else None
+        return health.stopped_since() if self._principal else None
 
     @property
     def error_frame(self) -> str:
@@ -115,7 +115,3 @@ def _url_of(name: str) -> str:
         return reverse(name)
     except NoReverseMatch:
         return ""
-
-
-def _stopped_since() -> datetime | None:
-    return None
