@@ -12,9 +12,13 @@ from knowledge.services.references import Reference
 _ENDS = re.compile(r"(?<=[。！？!?；])|(?<=[.])(?=\s|$)")
 _JOINED = frozenset({ResourceKind.MARKDOWN, ResourceKind.TEXT, ResourceKind.PDF, ResourceKind.HTML, ResourceKind.MAIL})
 _OWN_LINE = re.compile(r"\s*(?:[-*+>|#]|\d+[.)]\s|```)")
+#: A question is not an answer, however many words of the asked one it has.
+_ASKS = ("?", "？")
 _WIDE = re.compile(r"(?<=[\u2e80-\u9fff\uff00-\uffef])\s+(?=[\u2e80-\u9fff\uff00-\uffef])")
 _MAX_SENTENCES = 4
 _MAX_CHARS = 400
+#: A further sentence has to say this many words more of the question; one shared word is no answer.
+_WORTH_MORE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +63,7 @@ def compose(question: str, references: tuple[Reference, ...]) -> Answer:
     missing = set(wanted)
     while candidates and len(chosen) < _MAX_SENTENCES:
         best = max(candidates, key=lambda c: (len(c.words & missing), len(c.words), -c.reference, -c.place))
-        if not best.words & missing and chosen:
+        if chosen and len(best.words & missing) < _WORTH_MORE:
             break
         chosen.append(best)
         missing -= best.words
@@ -71,7 +75,7 @@ def _sentences(number: int, reference: Reference, wanted: set[str]) -> list[_Can
     found = []
     for place, text in enumerate(sentences_of(reference.locator.quote, reference.locator.resource_kind)):
         words = frozenset(tokens(text)) & wanted
-        if words:
+        if words and not text.endswith(_ASKS):
             found.append(_Candidate(text[:_MAX_CHARS], words, number, place))
     return found
 

@@ -49,7 +49,7 @@ def _ingest(document: Document) -> bool:
     """Ingest one document; whatever goes wrong with it stays with it."""
     try:
         return ingest_document(document=document)
-    except Exception:  # noqa: BLE001 its siblings must go on, and its row must not wait for the end of a lease
+    except Exception:  # its siblings must go on, and its row must not wait for the end of a lease
         log.exception("a document could not be ingested", extra={"document_id": document.id})
         documents.fail(document=document, code="internal")
         return False

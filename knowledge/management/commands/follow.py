@@ -14,7 +14,7 @@ from knowledge import shapes
 from knowledge.citations.locators import LocatorState
 from knowledge.models import KnowledgeBase
 from knowledge.selectors.progress import Progress, progress_of
-from knowledge.services import answers, opening, references, search
+from knowledge.services import opening, query, references, search
 from mnote.exceptions import AppError
 from mnote.principals import Principal
 
@@ -64,13 +64,11 @@ class Command(BaseCommand):
         """Print an answer; return whether one of its citations opens exactly."""
         principal = Principal(user=kb.owner)
         scope = search.Scope(workspace=kb.workspace, kb_ids=(kb.id,))
-        found = search.search(principal=principal, scope=scope, query=question, top_k=8)
-        answer = answers.compose(question, found.references)
+        result = query.ask(principal=principal, scope=scope, question=question)
         self.stdout.write(f"\n? {question}")
-        self.stdout.write(answer.text or _("Nothing in these documents answers this."))
+        self.stdout.write(result.answer.text or _("Nothing in these documents answers this."))
         opened = False
-        for number, index in enumerate(answer.cited, start=1):
-            reference = found.references[index]
+        for number, reference in enumerate(result.citations, start=1):
             state = _state(principal, reference)
             opened = opened or state is LocatorState.EXACT
             self.stdout.write(f"  [{number}] {shapes.short_place(reference.locator)}  ({_told(state)})")

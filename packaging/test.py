@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Install what the tests need into a virtual environment and run all of them.
+
+    python3 packaging/test.py [PYTEST ARGUMENTS]
+
+Uses Redis, PostgreSQL and Chromium where they are installed and says which one it left out. With CI set in the
+environment a missing one is a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from run import PROJECT, install
+
+#: Engine, and the programs one of which has to be there for its tests.
+ENGINES = {
+    "Redis": ("redis-server",),
+    "PostgreSQL": ("pg_ctl", "/usr/lib/postgresql/*/bin/pg_ctl"),
+    "Chromium": ("chromium", "chromium-browser", "google-chrome"),
+}
+#: Each step, named as it is printed.
+CHECKS = (
+    ("formatting", ("-m", "ruff", "format", "--check", ".")),
+    ("lint", ("-m", "ruff", "check", ".")),
+    ("import rules", ("-c", "from importlinter.cli import lint_imports_command; lint_imports_command()")),
+    ("types", ("-m", "mypy", "mnote", "knowledge", "pageai")),
+    ("migrations", ("manage.py", "makemigrations", "--check", "--dry-run")),
+    ("API document", ("manage.py", "spectacular", "--validate", "--fail-on-warn", "--file", os.devnull)),
+)
+
+
+def main() -> int:
+    os.chdir(PROJECT)
+    python = install(PROJECT / ".venv", "test")
+    missing = [engine for engine, programs in ENGINES.items() if not any(_is_there(name) for name in programs)]
+    for engine in missing:
+        print(f"LEFT OUT: {engine} is not installed; its tests do not run.", flush=True)
+    if missing and os.environ.get("CI"):
+        return 1
+    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "mnote.settings.test"}
+    failed = [name for name, command in CHECKS if not _run(name, [python, *command], environment)]
+    if not _run("tests", [python, "-m", "pytest", *(sys.argv[1:] or ["-n", "2"])], environment):
+        failed.append("tests")
+    print("FAILED: " + ", ".join(failed) if failed else "All checks and tests passed.", flush=True)
+    return 1 if failed else 0
+
+
+def _run(name: str, command: list[str | Path], environment: dict[str, str]) -> bool:
+    print(f"== {name}", flush=True)
+    return subprocess.run(command, env=environment, check=False).returncode == 0
+
+
+def _is_there(program: str) -> bool:
+    return bool(any(Path("/").glob(program[1:])) if program.startswith("/") else shutil.which(program))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
