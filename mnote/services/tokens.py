@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -39,7 +39,7 @@ def create_token(
         Invalid: a blank name, no or unknown scopes, a scope beyond the person's rights, or an end in the past.
     """
     wanted, limits = sorted(set(scopes)), sorted(set(kb_ids))
-    _check(user, name.strip(), wanted, limits, expires_at)
+    check_token(user=user, name=name, scopes=wanted, kb_ids=limits, expires_at=expires_at)
     secret = new_secret(PREFIX)
     token = ApiToken.objects.create(
         user=user,
@@ -71,6 +71,12 @@ def authenticate(secret: str) -> Principal:
     )
 
 
+def live() -> Q:
+    """Select the tokens that open something now."""
+    is_running = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    return Q(revoked_at__isnull=True, user__is_active=True) & is_running
+
+
 def is_live(token: ApiToken) -> bool:
     """Say whether the token opens anything now."""
     if token.revoked_at is not None or not token.user.is_active:
@@ -94,9 +100,16 @@ def _note_use(token: ApiToken) -> None:
     ApiToken.objects.filter(unused, pk=token.pk).update(last_used_at=now)
 
 
-def _check(user: User, name: str, scopes: list[str], kb_ids: list[str], expires_at: datetime | None) -> None:
+def check_token(
+    *, user: User, name: str, scopes: Collection[str], kb_ids: Collection[str], expires_at: datetime | None
+) -> None:
+    """Say whether such a token may be made.
+
+    Raises:
+        Invalid: with a message for each field that is wrong.
+    """
     errors: dict[str, str] = {}
-    if not name or len(name) > 120:
+    if not name.strip() or len(name.strip()) > 120:
         errors["name"] = _("Give a name of at most 120 characters.")
     if not scopes or not set(scopes) <= set(TokenScope.values):
         errors["scopes"] = _("Choose at least one scope, and only known ones.")

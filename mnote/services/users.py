@@ -27,15 +27,39 @@ _MAX_PREFERENCES = 200
 
 
 @transaction.atomic
+def save_account(user: User, *, by: Principal | None = None) -> None:
+    """Store a new or changed account; closing and opening one go through `deactivate` and `activate`.
+
+    Raises:
+        Conflict: it would leave no active superuser.
+    """
+    is_new = user.pk is None
+    if not is_new and not user.is_superuser:
+        check_superuser_remains(user)
+    user.save()
+    facts = {"staff": user.is_staff, "superuser": user.is_superuser}
+    audit.record(principal=by, action=f"user.{'create' if is_new else 'update'}", target=user.username, facts=facts)
+
+
+def check_superuser_remains(user: User) -> None:
+    """Pass when there is an active superuser besides `user`, or `user` is none.
+
+    Raises:
+        Conflict: `user` is the last one.
+    """
+    superusers = User.objects.select_for_update().filter(is_superuser=True, is_active=True)
+    if [one.pk for one in superusers] == [user.pk]:
+        raise Conflict(_("This is the last active superuser; make another one first."))
+
+
+@transaction.atomic
 def deactivate(user: User, *, by: Principal | None = None) -> None:
     """Close an account: its sessions, tokens and unused sign-in links end now and stay ended when it is opened again.
 
     Raises:
         Conflict: it is the last active superuser.
     """
-    superusers = User.objects.select_for_update().filter(is_superuser=True, is_active=True)
-    if [one.pk for one in superusers] == [user.pk]:
-        raise Conflict(_("This is the last active superuser; make another one first."))
+    check_superuser_remains(user)
     User.objects.filter(pk=user.pk).update(is_active=False)
     user.is_active = False
     now = timezone.now()

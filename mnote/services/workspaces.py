@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import transaction
+from django.db.models import ProtectedError
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -43,6 +45,27 @@ def create_workspace(*, name: str, owner: User, by: Principal | None = None) -> 
 
 
 @transaction.atomic
+def update_workspace(
+    *,
+    workspace: Workspace,
+    name: str,
+    allow_web_import: bool,
+    quota_mb: int | None,
+    by: Principal | None = None,
+) -> None:
+    """Change a workspace's name and limits; `quota_mb` None is the installation's own.
+
+    Raises:
+        Invalid: a blank or too long name.
+    """
+    workspace.name = _checked_name(name)
+    workspace.allow_web_import, workspace.quota_mb = allow_web_import, quota_mb
+    workspace.save(update_fields=["name", "allow_web_import", "quota_mb", "updated_at"])
+    facts = {"web_import": allow_web_import, "quota_mb": quota_mb}
+    audit.record(principal=by, action="workspace.update", workspace=workspace, target=workspace.pk, facts=facts)
+
+
+@transaction.atomic
 def archive_workspace(*, workspace: Workspace, by: Principal | None = None) -> None:
     """Hide a workspace from everybody. Its rows and the local files stay."""
     if Workspace.objects.filter(pk=workspace.pk, archived_at__isnull=True).update(archived_at=timezone.now()):
@@ -65,11 +88,9 @@ def add_root(*, workspace: Workspace, path: bytes, name: str = "", by: Principal
         Invalid: no absolute path, or no folder that can be read.
         Conflict: the folder is, holds, or lies in another root of this workspace, by path or by identity.
     """
-    folder = _checked_folder(path)
-    text, uri = path_text(folder.path), path_to_uri(folder.path)
-    _refuse_data_folder(text)
     others = list(Root.objects.filter(workspace=workspace))
-    _refuse_overlap(others, folder)
+    folder = check_folder(path, others)
+    text, uri = path_text(folder.path), path_to_uri(folder.path)
     name = _checked_name(name or text.rsplit("/", 1)[-1][:120] or text)
     root = Root(workspace=workspace, name=name, path=text, root_uri=uri, uri_key=text_key(uri))
     root.device, root.inode = folder.identity.device, folder.identity.inode
@@ -84,6 +105,18 @@ def add_root(*, workspace: Workspace, path: bytes, name: str = "", by: Principal
     return root
 
 
+def check_folder(path: bytes, others: Iterable[Root]) -> Folder:
+    """Resolve a folder that may become a root beside the `others` of its workspace.
+
+    Raises:
+        Invalid, Conflict: as in `add_root`.
+    """
+    folder = _checked_folder(path)
+    _refuse_data_folder(path_text(folder.path))
+    _refuse_overlap(others, folder)
+    return folder
+
+
 @transaction.atomic
 def rename_root(*, root: Root, name: str, by: Principal | None = None) -> None:
     """Give a root another shown name; its key and folder stay.
@@ -94,6 +127,21 @@ def rename_root(*, root: Root, name: str, by: Principal | None = None) -> None:
     root.name = _checked_name(name)
     root.save(update_fields=["name"])
     audit.record(principal=by, action="workspace.rename_root", workspace=root.workspace, target=root.key)
+
+
+@transaction.atomic
+def remove_root(*, root: Root, by: Principal | None = None) -> None:
+    """Take a root, and the grants on it, out of its workspace. The folder on the disk stays as it is.
+
+    Raises:
+        Conflict: a knowledge base uses it.
+    """
+    workspace, key = root.workspace, root.key
+    try:
+        Root.objects.filter(pk=root.pk).delete()
+    except ProtectedError:
+        raise Conflict(_("A knowledge base uses this folder; remove it there first.")) from None
+    audit.record(principal=by, action="workspace.remove_root", workspace=workspace, target=key)
 
 
 @transaction.atomic
@@ -166,7 +214,7 @@ def _refuse_data_folder(text: str) -> None:
         raise Conflict(_("MNote's own data folder may not lie in a root, nor a root in it."))
 
 
-def _refuse_overlap(roots: list[Root], folder: Folder) -> None:
+def _refuse_overlap(roots: Iterable[Root], folder: Folder) -> None:
     """Refuse a folder that another root covers, or the other way round. A bind mount, or another spelling on a disk
     that ignores case, gives one folder two paths: every folder above is compared by identity too."""
     above, text = _identities_above(folder.path), path_text(folder.path)
