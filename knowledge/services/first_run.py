@@ -31,12 +31,12 @@ class Ready:
     notes: tuple[str, ...]
 
 
-def prepare(*, folder: bytes) -> Ready:
+def prepare(*, folder: bytes, provider: str = "") -> Ready:
     """Set up what is missing for `folder` (absolute bytes). Raises FolderUnusable."""
     notes: list[str] = []
     owner = _owner(notes)
     root = _root(owner, folder, notes)
-    kb = _kb(owner, root, notes)
+    kb = _kb(owner, root, provider, notes)
     return Ready(owner=owner, kb=kb, notes=tuple(notes))
 
 
@@ -68,12 +68,14 @@ def _root(owner: User, folder: bytes, notes: list[str]) -> Root:
     return root
 
 
-def _kb(owner: User, root: Root, notes: list[str]) -> KnowledgeBase:
+def _kb(owner: User, root: Root, provider: str, notes: list[str]) -> KnowledgeBase:
     principal = Principal(user=owner)
     kb = KnowledgeBase.objects.filter(root=root, archived_at__isnull=True).order_by("created_at").first()
     if kb is None:
         name = root.name[: knowledge_bases.NAME_MAX]
-        kb = knowledge_bases.create_kb(principal=principal, workspace=root.workspace, root=root, name=name)
+        kb = knowledge_bases.create_kb(
+            principal=principal, workspace=root.workspace, root=root, name=name, provider=provider
+        )
         sources.add_sources(principal=principal, kb=kb, root=root, paths=[""])
         notes.append(_("Made the knowledge base “%(name)s” over the whole folder.") % {"name": kb.name})
         return kb

@@ -37,9 +37,7 @@ def _said(answer: Answer, number: int) -> list[str]:
 def _narrowed(reference: Reference, sentences: list[str]) -> Reference:
     """Point a reference at the lines of the sentences taken from it, when all of them are found in its passage."""
     locator, document = reference.locator, reference.document
-    source_map = parsing.known(
-        workspace_id=document.workspace_id, source_hash=locator.source_hash, name=document.name
-    )
+    source_map = parsing.known(workspace_id=document.workspace_id, source_hash=locator.source_hash, name=document.name)
     finder = QuoteFinder(locator.quote)
     spans = [finder.find(QuoteAnchor.of(sentence))[:1] for sentence in sentences]
     if locator.degraded or source_map is None or not all(spans):
