@@ -73,7 +73,7 @@ def add_content(connection: apsw.Connection, source_map: SourceMap, rows: Conten
 def join_kb(connection: apsw.Connection, n: int, kb_n: int, file_name: str, bodies: Iterable[str] | None) -> bool:
     """Put content `n` into a knowledge base under a file name; return whether it was there before.
 
-    `bodies` are the tokens of its blocks where they are at hand, None to make them again.
+    `bodies` are the tokens of its blocks where it was stored just now, else None.
     """
     old = connection.execute("SELECT file_name FROM evidence_scope WHERE resource_n = ? AND kb_n = ?", (n, kb_n)).get
     if old == file_name:
@@ -108,7 +108,10 @@ def remove_kb(connection: apsw.Connection, kb_n: int, *, at_most: int) -> bool:
 
 
 def write_words(connection: apsw.Connection, n: int, bodies: Iterable[str] | None) -> None:
-    """Make the words of all blocks of content `n` anew, for the knowledge bases it is in now."""
+    """Make the words of all blocks of content `n`, for the knowledge bases it is in now.
+
+    `bodies` are their tokens where there are no words of it yet, None to make all anew from the stored text.
+    """
     resource_id, title = connection.execute("SELECT resource_id, title FROM evidence_resource WHERE n = ?", (n,)).get
     scopes: list[Row] = connection.execute(
         "SELECT kb_n, file_name FROM evidence_scope WHERE resource_n = ? ORDER BY kb_n", (n,)
@@ -118,9 +121,10 @@ def write_words(connection: apsw.Connection, n: int, bodies: Iterable[str] | Non
     blocks: list[Row] = connection.execute(
         "SELECT n, section_path_json, text FROM evidence_block WHERE resource_id = ? ORDER BY ordinal", (resource_id,)
     ).fetchall()
-    bodies = bodies if bodies is not None else (joined_tokens(text) for _, _, text in blocks)
+    if bodies is None:
+        bodies = (joined_tokens(text) for _, _, text in blocks)
+        connection.executemany("DELETE FROM evidence_fts WHERE rowid = ?", ((row,) for row, _, _ in blocks))
     heads = {path: head_tokens(title, json.loads(path), names) for path in {path for _, path, _ in blocks}}
-    connection.executemany("DELETE FROM evidence_fts WHERE rowid = ?", ((row,) for row, _, _ in blocks))
     rows = ((row, scope, heads[path], body) for (row, path, _), body in zip(blocks, bodies, strict=True))
     connection.executemany(_ADD_WORDS, rows)
 

@@ -159,6 +159,16 @@ class LocalProvider:
         with self._store.reading(workspace_id) as connection:
             return reads.edges(connection, resource_ids)
 
+    def edges_to(self, workspace_id: str, targets: Sequence[str]) -> tuple[StoredEdge, ...]:
+        """Return the links whose target is written as one of `targets`, with or without a #fragment behind."""
+        with self._store.reading(workspace_id) as connection:
+            return reads.edges_to(connection, targets)
+
+    def source_hashes(self, workspace_id: str, resource_ids: Sequence[str]) -> dict[str, str]:
+        """Return the hash of the original bytes ("sha256:…") of each resource that is known."""
+        with self._store.reading(workspace_id) as connection:
+            return reads.source_hashes(connection, resource_ids)
+
     def rebuild_reason(self, workspace_id: str) -> str | None:
         """Say why this workspace's index is not whole: `damaged` or `outdated` (ingest everything again, then call
         `finish_rebuild`), `tokenizer` (call `rebuild_words`), None when nothing is wrong."""

@@ -60,6 +60,16 @@ _EDGE = """
 SELECT edge_id, from_id, to_id, edge_type, label, source_block_id, confidence, created_by
 FROM evidence_edge, json_each(?) WHERE resource_id = value ORDER BY edge_id
 """
+_EDGE_COLUMNS = "edge_id, from_id, to_id, edge_type, label, source_block_id, confidence, created_by"
+#: Two plain index look-ups per target; "$" is the character after "#".
+_EDGES_TO = f"""
+SELECT {_EDGE_COLUMNS} FROM json_each(?1) AS wanted CROSS JOIN evidence_edge ON to_id = wanted.value
+UNION
+SELECT {_EDGE_COLUMNS} FROM json_each(?1) AS wanted CROSS JOIN evidence_edge
+ON to_id >= wanted.value || '#' AND to_id < wanted.value || '$'
+ORDER BY edge_id
+"""  # noqa: S608 constants of ours
+_HASHES = "SELECT resource_id, source_hash FROM evidence_resource, json_each(?) WHERE resource_id = value"
 _COUNTS = """
 SELECT resource.resource_id, resource.block_count
 FROM evidence_kb AS kb
@@ -121,6 +131,16 @@ def section_blocks(connection: apsw.Connection, section_id: str) -> tuple[Stored
 
 def edges(connection: apsw.Connection, resource_ids: Sequence[str]) -> tuple[StoredEdge, ...]:
     return tuple(_edge(row) for row in connection.execute(_EDGE, (json.dumps(list(resource_ids)),)))
+
+
+def edges_to(connection: apsw.Connection, targets: Sequence[str]) -> tuple[StoredEdge, ...]:
+    """Return the links written exactly as one of `targets`, with or without a #fragment behind."""
+    return tuple(_edge(row) for row in connection.execute(_EDGES_TO, (json.dumps(list(targets)),)))
+
+
+def source_hashes(connection: apsw.Connection, resource_ids: Sequence[str]) -> dict[str, str]:
+    """Return the hash of the original bytes of each known resource."""
+    return dict(connection.execute(_HASHES, (json.dumps(list(resource_ids)),)))
 
 
 def _chunk(stored: StoredBlock) -> Chunk:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from hashlib import sha256
 from typing import Any
 
-from knowledge.parsing.source_map import BBox, Block, Link, Place, Section, SourceMap
+from knowledge.parsing.source_map import LINE_KINDS, BBox, Block, Link, Place, Section, SourceMap
 from knowledge.providers.local.tokens import tokens
 
 #: Link kinds that show or hold a file and do not only point at one.
 _RESOURCE_LINKS = frozenset({"image", "embed", "attachment", "resource"})
+
+_PLACE_FIELDS = tuple(field.name for field in fields(Place))
 
 Row = tuple[Any, ...]
 
@@ -71,7 +73,7 @@ def _digest(*parts: str, length: int) -> str:
 
 
 def _block_row(resource_id: str, ordinal: int, block: Block, path: Sequence[str], source_map: SourceMap) -> Row:
-    places = [source_map.place_of(line) for line in range(block.line_start, block.line_end + 1)]
+    places = _places(block, source_map)
     pages = [place.page for place in places if place.page is not None]
     boxes = _boxes(places)
     return (
@@ -121,6 +123,13 @@ def _edge_row(resource_id: str, link: Link, block_id: str) -> Row:
     return edge_id, resource_id, resource_id, link.target, edge_type, link.text, block_id, 1.0, "deterministic"
 
 
+def _places(block: Block, source_map: SourceMap) -> Sequence[Place]:
+    """Return the places of the block's lines, of its first and last where line n is line n."""
+    if source_map.kind in LINE_KINDS:
+        return Place(line=block.line_start), Place(line=block.line_end)
+    return source_map.places[block.line_start - 1 : block.line_end]
+
+
 def _boxes(places: Iterable[Place]) -> list[tuple[int, BBox]]:
     """Return the box around the block on each page it touches, as (page, box)."""
     around: dict[int, BBox] = {}
@@ -133,7 +142,8 @@ def _boxes(places: Iterable[Place]) -> list[tuple[int, BBox]]:
 
 
 def _compact(place: Place) -> dict[str, Any]:
-    return {key: value for key, value in asdict(place).items() if value is not None}
+    values = ((name, getattr(place, name)) for name in _PLACE_FIELDS)
+    return {name: value for name, value in values if value is not None}
 
 
 def _json(value: object) -> str:

@@ -21,10 +21,24 @@ MAX_TERMS = 128
 #: At least so many blocks are looked at, once for any of the terms and once for all, before they are put in order.
 CANDIDATES = 50
 
-#: One FTS5 expression names at most this many documents.
-_SLICE = 500
+#: Up to so many KBs or documents are named by their scope tokens, which is fastest; more are joined by id, because
+#: each token of an expression costs a look-up for each block that matches.
+_FEW = 4
 
 _MATCH = "SELECT rowid, -rank FROM evidence_fts WHERE evidence_fts MATCH ? ORDER BY rank LIMIT ?"
+_MATCH_WITHIN = """
+SELECT fts.rowid, -fts.rank
+FROM evidence_fts AS fts
+CROSS JOIN evidence_block AS block ON block.n = fts.rowid
+WHERE evidence_fts MATCH ? AND block.resource_id IN (SELECT value FROM json_each(?))
+ORDER BY fts.rank LIMIT ?
+"""
+_KB_RESOURCES = """
+SELECT DISTINCT resource.resource_id
+FROM json_each(?) AS wanted
+JOIN evidence_scope AS scope ON scope.kb_n = wanted.value
+JOIN evidence_resource AS resource ON resource.n = scope.resource_n
+"""
 _BLOCKS = """
 SELECT block.n, block.block_id, resource.n, resource.resource_id, block.ordinal, block.type, block.text,
        block.char_range_json, resource.title, block.section_path_json
@@ -43,10 +57,10 @@ ORDER BY scope.kb_n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scope:
-    """What to search: FTS5 conditions on the scope column, one per slice, and the KBs that count (empty: all)."""
+    """What to search: a condition on scope tokens, and resource ids where those are too many for tokens."""
 
-    conditions: tuple[str, ...]
-    kb_ids: frozenset[str]
+    tokens: str = ""
+    within: frozenset[str] | None = None
 
 
 def find(connection: apsw.Connection, request: SearchRequest) -> SearchOutcome:
@@ -59,12 +73,13 @@ def find(connection: apsw.Connection, request: SearchRequest) -> SearchOutcome:
         notes.append("query-cut")
     if not terms:
         return SearchOutcome(hits=(), degraded=degraded, notes=(*notes, "no-words"))
-    scope = _scope(connection, request)
+    kb_ids = frozenset(str(kb.provider_kb_id) for kb in request.kbs)
+    scope = _both(_kb_scope(connection, kb_ids), _document_scope(connection, request.document_ids))
     depth = max(CANDIDATES, 2 * request.limit)
     scores, complete = _matches(connection, scope, terms, depth)
     found = without_repeats(ranked(_load(connection, scores, complete), query))
     more = len(found) > request.limit or len(scores) >= depth
-    hits = _hits(connection, scope, found[: request.limit])
+    hits = _hits(connection, kb_ids, found[: request.limit])
     return SearchOutcome(hits=hits, more=more, degraded=degraded, notes=tuple(notes))
 
 
@@ -75,18 +90,28 @@ def _index_notes(connection: apsw.Connection) -> list[str]:
     return outdated + (["index-rebuilding"] if "rebuild" in meta else [])
 
 
-def _scope(connection: apsw.Connection, request: SearchRequest) -> _Scope:
-    kb_ids = frozenset(str(kb.provider_kb_id) for kb in request.kbs)
-    conditions = [""]
-    if kb_ids:
-        numbers = _numbers(connection, "SELECT n FROM evidence_kb, json_each(?) WHERE provider_kb_id = value", kb_ids)
-        conditions = [_any_of("k", numbers)] if numbers else []
-    if request.document_ids:
-        sql = "SELECT n FROM evidence_resource, json_each(?) WHERE resource_id = value"
-        numbers = _numbers(connection, sql, request.document_ids)
-        slices = [numbers[start : start + _SLICE] for start in range(0, len(numbers), _SLICE)]
-        conditions = [condition + _any_of("r", part) for condition in conditions for part in slices]
-    return _Scope(conditions=tuple(conditions), kb_ids=kb_ids)
+def _kb_scope(connection: apsw.Connection, kb_ids: frozenset[str]) -> _Scope:
+    numbers = _numbers(connection, "SELECT n FROM evidence_kb, json_each(?) WHERE provider_kb_id = value", kb_ids)
+    everything = connection.execute("SELECT count(*) FROM evidence_kb").get
+    if not kb_ids or len(numbers) == everything:
+        return _Scope()
+    if 0 < len(numbers) <= _FEW:
+        return _Scope(tokens=_any_of("k", numbers))
+    return _Scope(within=frozenset(one for (one,) in connection.execute(_KB_RESOURCES, (json.dumps(numbers),))))
+
+
+def _document_scope(connection: apsw.Connection, ids: Sequence[str]) -> _Scope:
+    if len(ids) > _FEW:
+        return _Scope(within=frozenset(ids))
+    numbers = _numbers(connection, "SELECT n FROM evidence_resource, json_each(?) WHERE resource_id = value", ids)
+    if ids and not numbers:
+        return _Scope(within=frozenset())
+    return _Scope(tokens=_any_of("r", numbers) if ids else "")
+
+
+def _both(one: _Scope, other: _Scope) -> _Scope:
+    lists = [scope.within for scope in (one, other) if scope.within is not None]
+    return _Scope(tokens=one.tokens + other.tokens, within=frozenset.intersection(*lists) if lists else None)
 
 
 def _numbers(connection: apsw.Connection, sql: str, values: Iterable[str]) -> list[int]:
@@ -101,21 +126,16 @@ def _matches(
     connection: apsw.Connection, scope: _Scope, terms: Sequence[Term], depth: int
 ) -> tuple[dict[int, float], set[int]]:
     """Return word scores of the best blocks by number, and the numbers of the best that have every term."""
-    some: dict[int, float] = {}
-    every: dict[int, float] = {}
-    for condition in scope.conditions:
-        some.update(_scores(connection, condition + _words(terms, "OR"), depth))
-        every.update(_scores(connection, condition + _words(terms, "AND"), depth) if len(terms) > 1 else some)
-    some, every = _best(some, depth), _best(every, depth)
+    some = _scores(connection, scope, _words(terms, "OR"), depth)
+    every = _scores(connection, scope, _words(terms, "AND"), depth) if len(terms) > 1 else some
     return some | every, set(every)
 
 
-def _scores(connection: apsw.Connection, expression: str, depth: int) -> dict[int, float]:
-    return dict(connection.execute(_MATCH, (expression, depth)))
-
-
-def _best(scores: dict[int, float], depth: int) -> dict[int, float]:
-    return {n: scores[n] for n in sorted(scores, key=lambda n: -scores[n])[:depth]}
+def _scores(connection: apsw.Connection, scope: _Scope, words: str, depth: int) -> dict[int, float]:
+    expression = scope.tokens + words
+    if scope.within is None:
+        return dict(connection.execute(_MATCH, (expression, depth)))
+    return dict(connection.execute(_MATCH_WITHIN, (expression, json.dumps(list(scope.within)), depth)))
 
 
 def _words(terms: Iterable[Term], operator: str) -> str:
@@ -145,11 +165,11 @@ def _load(connection: apsw.Connection, scores: dict[int, float], complete: set[i
     ]
 
 
-def _hits(connection: apsw.Connection, scope: _Scope, found: Sequence[Ranked]) -> tuple[SearchHit, ...]:
+def _hits(connection: apsw.Connection, kb_ids: frozenset[str], found: Sequence[Ranked]) -> tuple[SearchHit, ...]:
     kbs: dict[int, list[str]] = defaultdict(list)
     wanted = json.dumps(sorted({one.candidate.resource_n for one in found}))
     for resource_n, provider_kb_id in connection.execute(_SCOPES, (wanted,)):
-        if not scope.kb_ids or provider_kb_id in scope.kb_ids:
+        if not kb_ids or provider_kb_id in kb_ids:
             kbs[resource_n].append(provider_kb_id)
     return tuple(_hit(one, kbs[one.candidate.resource_n]) for one in found)
 

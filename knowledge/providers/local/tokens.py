@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-import snowballstemmer  # type: ignore[import-untyped]
+import Stemmer  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 from knowledge.providers.local.han import FOLD
 from knowledge.providers.local.stopwords import STOPWORDS
@@ -123,7 +123,7 @@ class _Stemmers(threading.local):
     """A stemmer for each thread: stemming keeps its state in the object."""
 
     def __init__(self) -> None:
-        self.english = snowballstemmer.stemmer("english")
+        self.english = Stemmer.Stemmer("english", 0)  # our cache is before it
 
 
 _stemmers = _Stemmers()
