@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
+from knowledge.providers.base import ProviderError
 from mnote import exceptions as base
 
 
@@ -57,3 +58,114 @@ class ProviderFailed(base.AppError):
     status = 503
     title = _("The indexing service does not answer")
     retryable = True
+
+
+class ProviderTimedOut(ProviderFailed):
+    code = "provider-timeout"
+    status = 504
+    title = _("The indexing service answers too slowly")
+
+
+class ProviderRefused(ProviderFailed):
+    """The service will not take this content; asking again does not help."""
+
+    code = "provider-rejected"
+    status = 422
+    title = _("The indexing service refused this")
+    retryable = False
+
+
+class ProviderNotSetUp(ProviderFailed):
+    code = "provider-misconfigured"
+    status = 502
+    title = _("The indexing service is not set up correctly")
+    retryable = False
+
+
+class ProviderUnclear(ProviderFailed):
+    code = "provider-protocol"
+    status = 502
+    title = _("The indexing service answered in an unknown way")
+    retryable = False
+
+
+class ProviderBroken(ProviderFailed):
+    code = "provider-error"
+    status = 502
+    title = _("The indexing service reported a failure")
+    retryable = False
+
+
+class StaleVersion(base.AppError):
+    """Somebody else changed it since the caller looked (If-Match)."""
+
+    code = "stale-version"
+    status = 412
+    title = _("This was changed meanwhile")
+
+
+class IdempotencyKeyReused(base.Unprocessable):
+    """One Idempotency-Key, two different requests."""
+
+    code = "idempotency-key-reused"
+    title = _("This key was used for another request")
+
+
+class IdempotencyInProgress(base.Conflict):
+    code = "idempotency-in-progress"
+    title = _("The same request is being worked on")
+    retryable = True
+
+
+class QuotaExceeded(base.TooLarge):
+    code = "quota-exceeded"
+    title = _("The workspace has no room left for uploads")
+
+
+class ContentMismatch(base.UnsupportedType):
+    """The bytes are not what the name says."""
+
+    code = "content-mismatch"
+    title = _("The content is not what the file name says")
+
+
+class FolderNotWritable(base.Conflict):
+    code = "folder-not-writable"
+    title = _("No new file can be written into this folder")
+
+
+class DiskFull(base.ServiceUnavailable):
+    code = "disk-full"
+    title = _("The disk of the server is full")
+
+
+class WebImportNotAllowed(base.Forbidden):
+    code = "web-import-not-allowed"
+    title = _("Web addresses may not be fetched in this workspace")
+
+
+class AddressNotAllowed(base.Unprocessable):
+    """A web address that must not be fetched: wrong scheme or port, or not on the public Internet."""
+
+    code = "address-not-allowed"
+    title = _("This address may not be fetched")
+
+
+class AddressFailed(base.AppError):
+    """The address was asked and did not give a usable page."""
+
+    code = "address-failed"
+    status = 502
+    title = _("This address could not be fetched")
+
+
+_PROVIDER_ERRORS: dict[str, type[ProviderFailed]] = {
+    each.code: each
+    for each in (ProviderFailed, ProviderTimedOut, ProviderRefused, ProviderNotSetUp, ProviderUnclear, ProviderBroken)
+}
+
+
+def public_error(error: ProviderError) -> ProviderFailed:
+    """Return what a caller may know of a provider's failure: its code and our sentence, never its message."""
+    kind = _PROVIDER_ERRORS.get(error.code, ProviderFailed if error.retryable else ProviderBroken)
+    return kind(retry_after=max(1, round(error.retry_after))) if error.retry_after else kind()

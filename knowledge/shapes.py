@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -10,12 +11,20 @@ from django.utils.translation import gettext as _
 
 from knowledge.citations.locators import Locator, LocatorKind
 from knowledge.models import Document
+from knowledge.services.answers import Answer
+from knowledge.services.hints import OpenedReference
 from knowledge.services.opening import OpenedPlace
+from knowledge.services.passages import Passage, SectionText, Surroundings
 from knowledge.services.references import Reference, sign
+from knowledge.services.search import SearchResult
 from mnote.models import Root
 
 REFERENCE_SCHEMA = "mnote.knowledge_rag.reference.v1"
 OPEN_SCHEMA = "mnote.knowledge_rag.open_reference.v1"
+SEARCH_SCHEMA = "mnote.knowledge_rag.search_results.v1"
+QUERY_SCHEMA = "mnote.knowledge_rag.query_result.v1"
+CONTEXT_SCHEMA = "mnote.knowledge_rag.section_context.v1"
+SCOPE_MODE = "post_filter_mapped_references"
 
 
 def open_url(root: Root, locator: Locator, token: str = "") -> str:
@@ -138,7 +147,85 @@ def reference_json(reference: Reference, *, debug: bool = False) -> dict[str, An
     return {key: value for key, value in body.items() if value is not None}
 
 
-def opened_json(place: OpenedPlace, *, document: Document | None, chunk_id: str = "") -> dict[str, Any]:
+def search_json(result: SearchResult, *, is_administrator: bool, debug: bool = False) -> dict[str, Any]:
+    """Return the answer to a search. What was dropped for lack of rights is told to administrators only."""
+    shown = [reference_json(each, debug=debug and is_administrator) for each in result.references]
+    return {"schema": SEARCH_SCHEMA, "results": shown, **_how(result, is_administrator=is_administrator)}
+
+
+def query_json(result: SearchResult, answer: Answer, *, is_administrator: bool, debug: bool = False) -> dict[str, Any]:
+    """Return the answer to a question: [1] in `answer` is the first of `citations`."""
+    shown = [reference_json(each, debug=debug and is_administrator) for each in result.references]
+    cited = [{"number": number, **shown[place]} for number, place in enumerate(answer.cited, start=1)]
+    return {
+        "schema": QUERY_SCHEMA,
+        "answer": answer.text,
+        "isAnswered": bool(answer.sentences),
+        "references": shown,
+        "citations": cited,
+        **_how(result, is_administrator=is_administrator),
+    }
+
+
+def context_json(opened: OpenedReference, found: Surroundings) -> dict[str, Any]:
+    """Return a passage with what stands around it."""
+    body = {
+        "schema": CONTEXT_SCHEMA,
+        "reference": opened_reference_json(opened),
+        "passage": opened.place.locator.quote,
+        "sectionPath": list(opened.place.locator.section_path),
+        "before": [passage_json(opened.place.root, each) for each in found.before],
+        "after": [passage_json(opened.place.root, each) for each in found.after],
+        "section": section_json(opened.place.root, found.section) if found.section else None,
+        "relevant": [passage_json(opened.place.root, each) for each in found.relevant],
+        "degraded": found.degraded,
+    }
+    return {key: value for key, value in body.items() if value is not None}
+
+
+def section_json(root: Root, section: SectionText) -> dict[str, Any]:
+    """Return a section with as many of its passages as were asked for."""
+    return {
+        "title": section.title,
+        "path": list(section.path),
+        "summary": section.summary,
+        "blocks": [passage_json(root, each) for each in section.blocks],
+        "isCut": section.is_cut,
+    }
+
+
+def passage_json(root: Root, passage: Passage) -> dict[str, Any]:
+    """Return a passage and its place."""
+    return {"quote": passage.quote, "locator": passage.locator.to_json(url=open_url(root, passage.locator))}
+
+
+def _how(result: SearchResult, *, is_administrator: bool) -> dict[str, Any]:
+    """Return how a search went, the same for results and answers."""
+    providers = sorted({kb.provider for kb in result.kbs})
+    body: dict[str, Any] = {
+        "provider": providers[0] if len(providers) == 1 else "several" if providers else None,
+        "providers": providers,
+        "sourceScopeMode": SCOPE_MODE,
+        "mode": result.mode,
+        "droppedUnmapped": result.dropped_unmapped,
+        "droppedForbidden": result.dropped_forbidden if is_administrator else None,
+        "candidates": result.candidates if is_administrator else None,
+        "knowledgeBaseIds": [kb.id for kb in result.kbs],
+        "unreachable": list(result.unreachable),
+        "notes": list(result.notes),
+        "milliseconds": result.milliseconds,
+    }
+    return {key: value for key, value in body.items() if value is not None}
+
+
+def opened_reference_json(opened: OpenedReference) -> dict[str, Any]:
+    """Return the open-reference payload of an opened reference."""
+    return opened_json(opened.place, document=opened.document, chunk_id=opened.chunk_id, also_at=opened.also_at)
+
+
+def opened_json(
+    place: OpenedPlace, *, document: Document | None, chunk_id: str = "", also_at: Iterable[str] = ()
+) -> dict[str, Any]:
     """Return the open-reference payload (spec 5.3) of a place that was just read again."""
     locator = place.locator
     token = sign(
@@ -157,12 +244,15 @@ def opened_json(place: OpenedPlace, *, document: Document | None, chunk_id: str 
         "sourceId": document.id if document else None,
         "rootUri": place.root.root_uri,
         "sourcePath": place.path,
+        "alsoAt": list(also_at),
+        "indexStatus": document.index_status if document else None,
         "mnoteResourceId": document.resource_id if document else None,
         "quote": locator.quote,
         "locator": locator.to_json(url=url),
         "locatorState": place.state.value,
         "locatorDegraded": locator.degraded,
         "occurrences": place.occurrences,
+        "problem": place.problem or None,
         "openUrl": url,
         "citationUrl": url,
         "citationLabel": citation_label(locator),

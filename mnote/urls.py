@@ -27,6 +27,7 @@ urlpatterns = [
     path("", include((_pages, "mnote"))),
     path("admin/", admin.site.urls),
     path("api/", include("mnote.api.urls")),
+    path("api/", include("knowledge.api.urls")),
 ]
 
 handler400 = "mnote.views.errors.bad_request"

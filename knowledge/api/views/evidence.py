@@ -1,0 +1,184 @@
+"""The evidence API (spec 10.5–10.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from knowledge import evidence_shapes
+from knowledge.api.base import KnowledgeView, validated, validated_query
+from knowledge.api.hints import locator_hint
+from knowledge.api.published import published
+from knowledge.api.scope import place_of
+from knowledge.api.serializers.evidence import (
+    DocumentSearchQuerySerializer,
+    DocumentSearchSerializer,
+    EvidenceNamedSerializer,
+    EvidenceReadSerializer,
+    EvidenceSearchSerializer,
+)
+from knowledge.exceptions import LocatorInvalid
+from knowledge.services import evidence
+from knowledge.services.evidence import Reading, Scope
+from knowledge.services.hints import Hint
+from knowledge.services.passages import Window
+from mnote.api.permissions import principal_of
+from mnote.models import Workspace
+from mnote.principals import Principal
+
+
+class EvidenceView(KnowledgeView):
+    """A value that is wrong inside a locator makes the locator invalid (spec 10.9)."""
+
+    def handle_exception(self, exc: Exception) -> Response:
+        return super().handle_exception(_locator_problem(exc) or exc)
+
+
+class EvidenceSearchView(EvidenceView):
+    @extend_schema(operation_id="evidence_search", request=EvidenceSearchSerializer, responses=published("search"))
+    def post(self, request: Request) -> Response:
+        """Find passages in every document that the caller may read."""
+        principal, data = principal_of(request), validated(request, EvidenceSearchSerializer)
+        scope = data["scope"]
+        place = place_of(principal, scope)
+        found = evidence.search(
+            principal=principal,
+            scope=Scope(
+                workspace=place.workspace,
+                root=place.root,
+                document_id=scope.get("target_document_id") or "",
+                kb_ids=tuple(scope.get("knowledge_base_ids", ())),
+                include_resources=scope["include_resources"],
+                include_ocr=scope["include_ocr"],
+            ),
+            query=data["query"],
+            top_k=data["top_k"],
+            mode=data["mode"],
+        )
+        return Response(evidence_shapes.found_json(found, is_administrator=principal.is_administrator))
+
+
+class EvidenceReadView(EvidenceView):
+    @extend_schema(operation_id="evidence_read", request=EvidenceReadSerializer, responses=published("read"))
+    def post(self, request: Request) -> Response:
+        """Read what stands around a passage, in the file as it is now."""
+        data = validated(request, EvidenceReadSerializer)
+        return Response(evidence_shapes.reading_json(_read(principal_of(request), data)))
+
+
+class EvidenceOpenView(EvidenceView):
+    @extend_schema(operation_id="evidence_open", request=EvidenceNamedSerializer, responses=published("open"))
+    def post(self, request: Request) -> Response:
+        """Open a passage: how a host shows its place."""
+        principal, data = principal_of(request), validated(request, EvidenceNamedSerializer)
+        workspace, root_uri = _where(principal, data)
+        opened = evidence.open_evidence(principal=principal, workspace=workspace, root_uri=root_uri, hint=_hint(data))
+        return Response(evidence_shapes.opened_evidence_json(opened))
+
+
+class DocumentSearchView(EvidenceView):
+    @extend_schema(
+        operation_id="search_documents_by_query",
+        parameters=[DocumentSearchQuerySerializer],
+        responses={200: {"type": "object"}},
+    )
+    def get(self, request: Request) -> Response:
+        """Search or read documents, as older callers do."""
+        return _documents(principal_of(request), validated_query(request, DocumentSearchQuerySerializer))
+
+    @extend_schema(
+        operation_id="search_documents", request=DocumentSearchSerializer, responses={200: {"type": "object"}}
+    )
+    def post(self, request: Request) -> Response:
+        """Search or read documents, as older callers do."""
+        return _documents(principal_of(request), validated(request, DocumentSearchSerializer))
+
+
+def _documents(principal: Principal, data: Mapping[str, Any]) -> Response:
+    if data.get("locator"):
+        return Response(evidence_shapes.reading_json(_read(principal, {"locator": data["locator"], "scope": data})))
+    if not data["query"]:
+        return Response(_document_text(principal, data))
+    place = place_of(principal, data)
+    found = evidence.search(
+        principal=principal,
+        scope=Scope(
+            workspace=place.workspace,
+            root=place.root,
+            document_id=data.get("document_id", ""),
+            include_ocr=data["include_ocr"],
+        ),
+        query=data["query"],
+        top_k=data["limit"],
+    )
+    results = [evidence_shapes.document_hit_json(each) for each in found.references]
+    return Response({"ok": True, "results": results})
+
+
+def _document_text(principal: Principal, data: Mapping[str, Any]) -> dict[str, Any]:
+    locator = {"owner_document_id": data["document_id"]}
+    root_uri = {"root_uri": data["root_uri"]} if data.get("root_uri") else {}
+    reading = _read(principal, {"locator": locator | root_uri, "scope": data, "context": {"max_chars": 0}})
+    source_map = reading.opened.place.source_map
+    text = source_map.text if source_map else ""
+    limit = data["max_chars"]
+    return evidence_shapes.document_text_json(reading, text=text[:limit], is_cut=len(text) > limit)
+
+
+def _read(principal: Principal, data: Mapping[str, Any]) -> Reading:
+    context = data.get("context", {})
+    workspace, root_uri = _where(principal, data)
+    window = Window(
+        before=context.get("before", 2),
+        after=context.get("after", 2),
+        section=context.get("section", True),
+        max_chars=context.get("max_chars", 8_000),
+    )
+    return evidence.read(
+        principal=principal,
+        workspace=workspace,
+        root_uri=root_uri,
+        hint=_hint(data),
+        window=window,
+        with_mentions=context.get("owner_mentions", True),
+    )
+
+
+def _where(principal: Principal, data: Mapping[str, Any]) -> tuple[Workspace | None, str | None]:
+    """Return the workspace that was named, and the root of scope or locator."""
+    scope = data.get("scope")
+    place = place_of(principal, scope) if scope else None
+    if place and place.root:
+        return place.workspace, place.root.root_uri
+    return place.workspace if place else None, data.get("locator", {}).get("root_uri")
+
+
+def _hint(data: Mapping[str, Any]) -> Hint:
+    if data.get("evidence_id"):
+        return Hint(chunk_id=data["evidence_id"])
+    return locator_hint(data["locator"])
+
+
+def _locator_problem(exc: Exception) -> LocatorInvalid | None:
+    if not isinstance(exc, ValidationError) or not isinstance(exc.detail, dict) or set(exc.detail) != {"locator"}:
+        return None
+    if isinstance(exc.detail["locator"], list):
+        return None
+    errors: dict[str, list[dict[str, str]]] = {}
+    _flatten(exc.detail, "", errors)
+    return LocatorInvalid(errors=errors)
+
+
+def _flatten(detail: Any, at: str, errors: dict[str, list[dict[str, str]]]) -> None:
+    if isinstance(detail, ErrorDetail):
+        errors.setdefault(at, []).append({"message": str(detail), "code": detail.code or "invalid"})
+        return
+    pairs = detail.items() if isinstance(detail, dict) else enumerate(detail)
+    for name, value in pairs:
+        is_leaf = isinstance(value, ErrorDetail)
+        _flatten(value, at if is_leaf else f"{at}.{name}".strip("."), errors)
