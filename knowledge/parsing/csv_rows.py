@@ -12,6 +12,7 @@ from knowledge.parsing.derived import Derived
 from knowledge.parsing.file_types import type_for_name
 from knowledge.parsing.lines import one_line
 from knowledge.parsing.source_map import Place, ResourceKind, SourceMap
+from knowledge.parsing.text_size import check_data_size
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_ROWS = 50
@@ -30,6 +31,7 @@ class CsvParser:
         return found is not None and found.kind is ResourceKind.CSV
 
     def parse(self, item: ParseInput) -> SourceMap:
+        check_data_size(item.data, item.limits)
         decoded = decode_text(item.data, encoding=item.options.get("encoding"))
         delimiter = find_delimiter(decoded.text, default="," if item.name.lower().endswith(".csv") else "\t")
         derived = Derived()

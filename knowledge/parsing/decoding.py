@@ -119,7 +119,7 @@ def _is_broken_utf8(data: bytes) -> bool:
     """Say whether bytes are UTF-8 but for few places: real legacy text hardly ever holds valid UTF-8 sequences."""
     text = data.decode(errors="replace")
     bad = text.count("\ufffd") - data.count(b"\xef\xbf\xbd")
-    good = len(re.findall(r"[\u0080-\U0010ffff]", text)) - text.count("\ufffd")
+    good = len(text) - len(text.encode("ascii", errors="ignore")) - text.count("\ufffd")
     cut_end = data[:-1].isascii() is False and _ends_cut(data)
     return good >= 2 * bad or cut_end
 

@@ -14,6 +14,7 @@ from knowledge.parsing.file_types import type_for_name
 from knowledge.parsing.html_text import read_html
 from knowledge.parsing.lines import one_line
 from knowledge.parsing.source_map import Place, ResourceKind, SourceMap
+from knowledge.parsing.text_size import check_data_size
 
 _DECLARED = re.compile(
     rb"<meta[^>]+charset\s*=\s*[\"']?([\w.:-]+)|<\?xml[^>]+encoding\s*=\s*[\"']([\w.:-]+)", re.IGNORECASE
@@ -33,6 +34,7 @@ class HtmlParser:
         return found is not None and found.kind is ResourceKind.HTML
 
     def parse(self, item: ParseInput) -> SourceMap:
+        check_data_size(item.data, item.limits)
         decoded = decode_html(item.data, encoding=item.options.get("encoding"))
         root = parse_html(decoded.text)
         derived = Derived()

@@ -54,7 +54,7 @@ class _Walk:
     place: Place
     _text: list[str] = field(default_factory=list)
     _links: list[Link] = field(default_factory=list)
-    _at: etree._Element | None = None
+    _line: int | None = None
     _anchor: str | None = None
     _kinds: list[str] = field(default_factory=lambda: ["paragraph"])
     _groups: list[etree._Element] = field(default_factory=list)
@@ -66,10 +66,11 @@ class _Walk:
             if skipping is not None:
                 if event == "end" and element is skipping:
                     skipping = None
-                    self._add_text(element.tail, element)
+                    self._add_tail(element)
             elif event == "end":
                 self._close(element)
-                self._add_text(element.tail if element is not root else None, element)
+                if element is not root:
+                    self._add_tail(element)
             elif _is_left_out(element):
                 skipping = element
             elif local_name(element) == "tr" and _is_row(element):
@@ -110,12 +111,27 @@ class _Walk:
         else:
             self._flush()
 
-    def _add_text(self, text: str | None, element: etree._Element) -> None:
+    def _add_text(self, text: str | None, element: etree._Element, inside: int = 0) -> None:
+        """Gather text that starts `inside` lines below the line of its element."""
         if not text:
             return
-        if self._at is None and text.strip():
-            self._at = element
+        if self._line is None and text.strip():
+            line = cast("int | None", element.sourceline)
+            before = text[: len(text) - len(text.lstrip())].count("\n")
+            self._line = line + inside + before if line is not None and line < _LAST_COUNTED_LINE else None
         self._text.append(text)
+
+    def _add_tail(self, element: etree._Element) -> None:
+        """Gather the text after an element; where the element ends is told by what it holds."""
+        if not (element.tail and element.tail.strip()):
+            self._text.append(element.tail or "")
+            return
+        last = element
+        while len(last):
+            last = last[-1]
+        lines = sum(str(text).count("\n") for text in element.itertext(with_tail=False))
+        first, below = (cast("int | None", item.sourceline) or 0 for item in (element, last))
+        self._add_text(element.tail, element, max(lines, below - first))
 
     def _note_link(self, element: etree._Element) -> None:
         name = local_name(element)
@@ -130,9 +146,9 @@ class _Walk:
         kind = self._kinds[-1]
         raw = "".join(self._text)
         lines = [line.rstrip() for line in raw.split("\n")] if kind == "code" else [one_line(raw)]
-        element = self._at if self._at is not None else self._groups[-1] if self._groups else None
-        place = self._place(element)
-        kept = [(offset, line) for offset, line in enumerate(lines) if line.strip()]
+        place = self._place(self._line)
+        first = next((offset for offset, line in enumerate(lines) if line.strip()), 0)
+        kept = [(offset - first, line) for offset, line in enumerate(lines) if line.strip()]
         if level is not None and kept:
             self.derived.add_heading(one_line(raw), place, level)
         else:
@@ -141,7 +157,7 @@ class _Walk:
                 self.derived.add(line, replace(place, line=at), kind, group=self._group(kind))
         if kept:
             self._keep_links()
-        self._text, self._at = [], None
+        self._text, self._line = [], None
 
     def _group(self, kind: str) -> object:
         """Return what holds the lines together: a list, a quotation, a piece of code; nothing for paragraphs."""
@@ -155,16 +171,15 @@ class _Walk:
         texts = [one_line(" ".join(_visible_text(cell))) for cell in cells]
         if any(texts):
             table = next(row.iterancestors("{*}table", "table"), None)
-            self.derived.add(CELL_GAP.join(texts), self._place(row), "table", group=table)
+            self.derived.add(
+                CELL_GAP.join(texts), self._place(cast("int | None", row.sourceline)), "table", group=table
+            )
             for element in row.iter("{*}a", "a", "{*}img", "img"):
                 self._note_link(element)
             self._keep_links()
 
-    def _place(self, element: etree._Element | None) -> Place:
-        line = cast("int | None", element.sourceline) if element is not None else None
-        counted = line if line is not None and line < _LAST_COUNTED_LINE else None
-        anchor = f"#{self._anchor}" if self._anchor else None
-        return replace(self.place, line=counted, href=anchor)
+    def _place(self, line: int | None) -> Place:
+        return replace(self.place, line=line, href=f"#{self._anchor}" if self._anchor else None)
 
     def _keep_links(self) -> None:
         at = len(self.derived.lines)

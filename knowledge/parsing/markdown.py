@@ -18,7 +18,7 @@ from knowledge.parsing.lines import split_lines
 from knowledge.parsing.markdown_links import find_links, normalise_label, plain_title
 from knowledge.parsing.outline import Heading, build_sections
 from knowledge.parsing.source_map import Link, ResourceKind, SourceMap
-from knowledge.parsing.text_size import check_text_size
+from knowledge.parsing.text_size import check_data_size, check_text_size
 
 _TYPES = {
     "heading_open": "heading",
@@ -44,6 +44,7 @@ class MarkdownParser:
         return found is not None and found.kind is ResourceKind.MARKDOWN
 
     def parse(self, item: ParseInput) -> SourceMap:
+        check_data_size(item.data, item.limits)
         decoded = decode_text(item.data, encoding=item.options.get("encoding"))
         check_text_size(decoded.text, item.limits)
         return _Reading(decoded).source_map(item.source_hash)

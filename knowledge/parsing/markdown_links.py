@@ -9,7 +9,8 @@ from html import unescape
 from knowledge.parsing.source_map import Link
 
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-_LABEL = r"\[(?P<text>(?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\]"
+#: Bounded: every bracket may open a label, and without an end each would be sought to the end of the passage.
+_LABEL = r"\[(?P<text>(?>(?:[^\[\]\\]|\\.|\[[^\[\]]{0,200}\]){0,500}))\]"
 _TARGET = r"(?:<(?P<angle>[^<>\n]*)>|(?P<plain>(?:[^\s()<>\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))+))"
 _TITLE = r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?"
 _INLINE = re.compile(rf"(?P<image>!?){_LABEL}\(\s*{_TARGET}{_TITLE}\s*\)")
@@ -19,6 +20,7 @@ _AUTO = re.compile(r"<(?P<target>[a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^\s<>]*)>")
 _HTML = re.compile(
     r"<(?P<tag>a|img|iframe|video|audio|source)\b[^<>]*?\s(?:href|src)\s*=\s*[\"']?(?P<target>[^\"'\s<>]+)", re.I
 )
+_MAX_TITLE = 1000
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -45,7 +47,7 @@ def normalise_label(label: str) -> str:
 
 def plain_title(text: str) -> str:
     """Return heading text without its Markdown marks."""
-    text = re.sub(r"\s*\{[#.][^{}]*\}\s*$", "", text)
+    text = re.sub(r"\s*\{[#.][^{}]*\}\s*$", "", text[:_MAX_TITLE])
     text = _WIKI.sub(lambda match: match["text"] or match["target"], text)
     text = _INLINE.sub(lambda match: match["text"], text)
     text = re.sub(r"</?[a-zA-Z][^<>]*>", "", text)

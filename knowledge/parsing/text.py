@@ -12,7 +12,7 @@ from knowledge.parsing.file_types import type_for_name
 from knowledge.parsing.lines import split_lines
 from knowledge.parsing.outline import Heading, build_sections
 from knowledge.parsing.source_map import ResourceKind, SourceMap
-from knowledge.parsing.text_size import check_text_size
+from knowledge.parsing.text_size import check_data_size, check_text_size
 
 
 class TextParser:
@@ -26,6 +26,7 @@ class TextParser:
 
     def parse(self, item: ParseInput) -> SourceMap:
         kind = _kind(item.name) or ResourceKind.TEXT
+        check_data_size(item.data, item.limits)
         decoded = decode_text(item.data, encoding=item.options.get("encoding"))
         check_text_size(decoded.text, item.limits)
         lines = split_lines(decoded.text)
