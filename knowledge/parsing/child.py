@@ -22,7 +22,7 @@ from typing import Any
 
 from knowledge.parsing.base import ParseCode, ParseError, ParseInput, ParseLimits
 from knowledge.parsing.frames import pack_frame, read_frame_with_fd
-from knowledge.parsing.page_images import render_page
+from knowledge.parsing.page_images import page_sizes, render_page
 from knowledge.parsing.registry import parse_bytes
 
 _MAX_REQUEST = 1 << 20
@@ -89,6 +89,8 @@ def _bound(limits: ParseLimits) -> None:
 def _answer(head: dict[str, Any], descriptor: int, limits: ParseLimits) -> Answer:
     try:
         data = _read(descriptor, limits.max_bytes)
+        if head["op"] == "measure":
+            return {"ok": True, "sizes": page_sizes(data, max_pages=limits.max_pages)}, b"", b""
         return _render(head, data) if head["op"] == "render" else _parse(head, data, limits)
     except ParseError as error:
         return _refusal(error.code, error.message, retryable=error.retryable)

@@ -55,6 +55,11 @@ class ParsePool:
         head, png, _ = self._ask(fd, {"op": "render", "page": page, "max_width_px": max_width_px})
         return PageImage(png=png, width=head["width"], height=head["height"])
 
+    def page_sizes(self, fd: int) -> list[tuple[float, float]]:
+        """Return width and height in points of the pages of the open PDF `fd`. Raises ParseError."""
+        head, _, _ = self._ask(fd, {"op": "measure"})
+        return [(width, height) for width, height in head["sizes"]]
+
     def close(self) -> None:
         """End all children, also those at work. The pool cannot be used again."""
         with self._lock:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import pairwise
 
 #: The id of the first element of the cited passage.
 CITED = "cited"
 
 
+class MarkKind(StrEnum):
+    """Why a passage is pointed out; the value is its class. NEAR is where a passage that is gone would have stood."""
+
+    CITED = "cite"
+    ALSO = "cite also"
+    NEAR = "near"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
     """Characters `start` to `end` (exclusive) of the derived text, on lines `first` to `last` (1-based, inclusive).
 
-    `number` counts the marks of a document in reading order; the main one is what was cited, the others are further
-    places with the same words.
+    `number` counts the marks of a document in reading order.
     """
 
     start: int
@@ -23,15 +31,15 @@ class Mark:
     first: int
     last: int
     number: int = 1
-    is_main: bool = True
+    kind: MarkKind = MarkKind.CITED
+
+    @property
+    def is_main(self) -> bool:
+        return self.kind is not MarkKind.ALSO
 
     @property
     def anchor(self) -> str:
         return CITED if self.is_main else f"passage-{self.number}"
-
-    @property
-    def css(self) -> str:
-        return "cite" if self.is_main else "cite also"
 
 
 class Anchors:
@@ -54,7 +62,7 @@ class Anchors:
         """
         anchor = self.take(mark)
         place = f' id="{sign}{anchor}" tabindex="{sign}-1"' if anchor else ""
-        return f'<{tag} class="{sign}{mark.css}"{place}>'
+        return f'<{tag} class="{sign}{mark.kind}"{place}>'
 
 
 def marks_on(marks: Sequence[Mark], start: int, end: int) -> list[Mark]:

@@ -127,7 +127,7 @@ def _rect(box: BBox, mark: Mark, anchors: Anchors) -> str:
     anchor = anchors.take(mark)
     place = f' id="{anchor}" tabindex="-1"' if anchor else ""
     size = f'x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}"'
-    return f'<rect class="{mark.css}"{place} {size} rx="2"/>'
+    return f'<rect class="{mark.kind}"{place} {size} rx="2"/>'
 
 
 def _text(item: TextItem) -> str:

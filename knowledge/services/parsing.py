@@ -27,6 +27,11 @@ def render_page(*, fd: int, page: int, max_width: int) -> PageImage:
     return _pool().render_page(fd, page, max_width_px=max_width)
 
 
+def page_sizes(*, fd: int) -> list[tuple[float, float]]:
+    """Return width and height in points of the pages of an open PDF. Raises ParseError."""
+    return _pool().page_sizes(fd)
+
+
 def known(*, workspace_id: str, source_hash: str, name: str) -> SourceMap | None:
     """Return the kept source map of a content, if today's parser would make the same."""
     found = type_for_name(name)

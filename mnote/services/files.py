@@ -6,7 +6,7 @@ no absolute path.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from django.utils.translation import gettext_lazy as _
@@ -90,6 +90,17 @@ def stat(*, principal: Principal, root: Root, path: str) -> FileFacts:
     return facts
 
 
+def existing(*, principal: Principal, root: Root, paths: Iterable[str]) -> set[str]:
+    """Say which of the paths are regular files that the principal may read; one look-up of rights for all of them.
+
+    Raises:
+        RootUnavailable.
+    """
+    access = access_map(principal, root)
+    with _public_errors():
+        return {path for path in paths if access.may_read(path) and _is_file(path_of_root(root), path)}
+
+
 def path_of_root(root: Root) -> bytes:
     """Give the absolute path of a root. It must not leave the server."""
     return b"/" + path_to_bytes(root.path.removeprefix("/"))
@@ -98,6 +109,15 @@ def path_of_root(root: Root) -> bytes:
 def path_text(path: bytes) -> str:
     """Give the text form of an absolute path, as kept in `Root.path`."""
     return "/" + path_to_text(path.removeprefix(b"/"))
+
+
+def _is_file(root: bytes, path: str) -> bool:
+    try:
+        return opening.stat_below(root, path).kind is EntryKind.FILE
+    except RootGone:
+        raise
+    except FilesError:
+        return False
 
 
 def _is_visible(access: AccessMap, path: str, kind: EntryKind) -> bool:

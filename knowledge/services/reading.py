@@ -1,0 +1,210 @@
+"""What the document pane opens: a file as it is now, the place asked for, and the truth about that place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from knowledge.citations.lines import LineIndex
+from knowledge.citations.locators import Locator, LocatorState, Resource, locate
+from knowledge.citations.quotes import QuoteAnchor, QuoteFinder, Span
+from knowledge.exceptions import LocatorInvalid
+from knowledge.parsing.source_map import LINE_KINDS, BBox, SourceMap
+from knowledge.rendering.documents import Request
+from knowledge.rendering.marks import Mark, MarkKind
+from knowledge.rendering.tables import Range, lines_in, parse_range
+from knowledge.services import opening, references
+from knowledge.services.opening import OpenedPlace
+from mnote.exceptions import NotFound
+from mnote.models import Root
+from mnote.principals import Principal
+
+#: Of a passage that stands in a file more often than this, only so many places are offered.
+_MAX_OCCURRENCES = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointer:
+    """A place as an address names it; everything may be absent. `start` and `end` begin or end the window shown,
+    `nth` chooses among equal passages."""
+
+    cite: str = ""
+    lines: tuple[int, int] | None = None
+    page: int | None = None
+    box: BBox | None = None
+    sheet: str = ""
+    cells: Range | None = None
+    slide: int | None = None
+    block: str = ""
+    nth: int | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occurrence:
+    """One of several equal passages of a file. `number` counts them from 1."""
+
+    number: int
+    locator: Locator
+    is_shown: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A file opened at a place.
+
+    `is_cited` says that a citation led here; then `place.state` is what became of it. `cited_path` is the path it was
+    cited under. `is_unknown` means that the citation in the address cannot be read. `request` says what to render.
+    """
+
+    place: OpenedPlace
+    request: Request
+    is_cited: bool = False
+    is_unknown: bool = False
+    cited_path: str = ""
+    occurrences: tuple[Occurrence, ...] = ()
+
+    @property
+    def is_renamed(self) -> bool:
+        return bool(self.cited_path) and self.cited_path != self.place.path
+
+
+def read(*, principal: Principal, root: Root, path: str, pointer: Pointer) -> Reading:
+    """Open the file at `path`, or the one that the pointer's citation leads to.
+
+    Raises:
+        NotFound: not there, or not for the principal.
+        LocatorStale: the cited file is gone.
+    """
+    if pointer.cite:
+        try:
+            token = references.read_token(pointer.cite)
+        except LocatorInvalid:
+            return replace(_pointed(principal, root, path, pointer), is_unknown=True)
+        if (token.workspace_id, token.root_key) != (root.workspace_id, root.key):
+            raise NotFound
+        place = opening.open_citation(principal=principal, token=token)
+        return _cited(place, token.path, pointer)
+    return _pointed(principal, root, path, pointer)
+
+
+def _cited(place: OpenedPlace, cited_path: str, pointer: Pointer) -> Reading:
+    occurrences: tuple[Occurrence, ...] = ()
+    request = Request(start=pointer.start, end=pointer.end)
+    if place.source_map is not None and not place.locator.degraded:
+        if place.state is LocatorState.CHANGED:
+            return Reading(
+                place=place,
+                request=replace(request, marks=(_mark(place.locator, MarkKind.NEAR),)),
+                is_cited=True,
+                cited_path=cited_path,
+            )
+        place, occurrences, marks = _occurrences(place, place.source_map, pointer.nth)
+        request = replace(request, marks=marks)
+    return Reading(place=place, request=request, is_cited=True, cited_path=cited_path, occurrences=occurrences)
+
+
+def _occurrences(
+    place: OpenedPlace, source_map: SourceMap, nth: int | None
+) -> tuple[OpenedPlace, tuple[Occurrence, ...], tuple[Mark, ...]]:
+    """Find every place with the cited words; the one that is shown is the cited one, or the one asked for."""
+    own = Span(place.locator.char_start, place.locator.char_end)
+    if place.occurrences <= 1:
+        return place, (), (_mark(place.locator),)
+    spans = QuoteFinder(source_map.text).find(QuoteAnchor.of(place.locator.quote))[:_MAX_OCCURRENCES]
+    if own not in spans:
+        spans = sorted([*spans, own], key=lambda span: span.start)
+    shown = nth if nth is not None and 1 <= nth <= len(spans) else spans.index(own) + 1
+    located = [_locate(place, source_map, span) for span in spans]
+    found = tuple(
+        Occurrence(number=number, locator=locator, is_shown=number == shown)
+        for number, locator in enumerate(located, start=1)
+    )
+    marks = tuple(
+        _mark(each.locator, MarkKind.CITED if each.is_shown else MarkKind.ALSO, number=each.number) for each in found
+    )
+    return replace(place, locator=located[shown - 1].with_state(place.state)), found, marks
+
+
+def _locate(place: OpenedPlace, source_map: SourceMap, span: Span) -> Locator:
+    lines = LineIndex(source_map.text).range_of(span.start, span.end)
+    resource = Resource(
+        root_uri=place.locator.root_uri,
+        path=place.path,
+        source_map_path=place.locator.source_map_path,
+        owners=place.locator.owners,
+    )
+    return locate(source_map, resource, lines=lines, chars=(span.start, span.end))
+
+
+def _mark(locator: Locator, kind: MarkKind = MarkKind.CITED, *, number: int = 1) -> Mark:
+    return Mark(
+        start=locator.char_start,
+        end=locator.char_end,
+        first=locator.line_start,
+        last=locator.line_end,
+        number=number,
+        kind=kind,
+    )
+
+
+def _pointed(principal: Principal, root: Root, path: str, pointer: Pointer) -> Reading:
+    place = opening.open_path(principal=principal, root=root, path=path)
+    request = Request(
+        start=pointer.start,
+        end=pointer.end,
+        page=pointer.page,
+        slide=pointer.slide,
+        box=pointer.box,
+        cells=(pointer.sheet, pointer.cells) if pointer.sheet and pointer.cells else None,
+    )
+    if place.source_map is None:
+        return Reading(place=place, request=request)
+    span = _span(place.source_map, pointer)
+    if span is None:
+        return Reading(place=place, request=replace(request, line=_sheet_line(place.source_map, pointer)))
+    located = replace(place, locator=_locate(place, place.source_map, span))
+    return Reading(place=located, request=replace(request, marks=(_mark(located.locator),)))
+
+
+def _span(source_map: SourceMap, pointer: Pointer) -> Span | None:
+    """Return the characters that a pointer without a citation means."""
+    if pointer.lines is not None:
+        return _span_of(source_map, list(_derived_lines(source_map, pointer.lines)))
+    if pointer.sheet and pointer.cells is not None:
+        return _span_of(source_map, list(lines_in(source_map, pointer.sheet, pointer.cells)))
+    if pointer.block:
+        block = next((each for each in source_map.blocks if each.id == pointer.block), None)
+        return Span(block.char_start, block.char_end) if block is not None else None
+    return None
+
+
+def _derived_lines(source_map: SourceMap, lines: tuple[int, int]) -> Iterator[int]:
+    """Yield the derived lines that come from these lines of the original."""
+    first, last = lines
+    if source_map.kind in LINE_KINDS:
+        yield from range(max(1, first), min(last, source_map.line_count) + 1)
+        return
+    for number, place in enumerate(source_map.places, start=1):
+        if place.line is not None and first <= place.line <= last:
+            yield number
+
+
+def _span_of(source_map: SourceMap, lines: list[int]) -> Span | None:
+    if not lines:
+        return None
+    return Span(*LineIndex(source_map.text).span_of(lines[0], lines[-1]))
+
+
+def _sheet_line(source_map: SourceMap, pointer: Pointer) -> int | None:
+    """Return the derived line at which a sheet begins."""
+    if not pointer.sheet:
+        return None
+    places = enumerate(source_map.places, start=1)
+    return next((number for number, place in places if place.sheet == pointer.sheet and place.row is not None), None)
+
+
+def read_cells(written: str) -> Range | None:
+    """Read a range such as "A2:D9" as an address carries it; None for anything else."""
+    return parse_range(written) if written else None
