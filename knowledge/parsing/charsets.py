@@ -126,7 +126,7 @@ _CUT_BITS = 12.0
 #: Mean bits for each non-ASCII byte above which no candidate is believable: measured real text stays below 8.
 _BELIEVABLE = 9.5
 #: Mean bits for each character of UTF-16 above which the bytes are something else.
-_UTF16_BELIEVABLE = 13.5
+_UTF16_BELIEVABLE = 12.0
 _SURE_BITS = 20.0
 _SAMPLE = 32 * 1024
 

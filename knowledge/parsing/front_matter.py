@@ -27,7 +27,8 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter | None:
         return None
     for number, line in enumerate(lines[1:_MAX_LINES], start=2):
         if line.rstrip() in closers:
-            return FrontMatter(end=number, title=_title(lines[1 : number - 1])) if number > 2 else None
+            inside = lines[1 : number - 1]
+            return FrontMatter(end=number, title=_title(inside)) if any(map(str.strip, inside)) else None
         if number == 2 and not _KEY.match(line):
             return None  # a rule above a paragraph, not metadata
     return None
