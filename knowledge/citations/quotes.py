@@ -43,6 +43,11 @@ def significant(text: str) -> str:
     return "".join(char for char in text if not char.isspace() and char not in _INVISIBLE)
 
 
+def leading_blank(text: str) -> int:
+    """Return how many characters stand before the first significant one."""
+    return next((i for i, char in enumerate(text) if not char.isspace() and char not in _INVISIBLE), 0)
+
+
 class QuoteFinder:
     """Finds anchors in one text. Build it once per text: that is the expensive part."""
 

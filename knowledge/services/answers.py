@@ -14,6 +14,7 @@ _JOINED = frozenset({ResourceKind.MARKDOWN, ResourceKind.TEXT, ResourceKind.PDF,
 _OWN_LINE = re.compile(r"\s*(?:[-*+>|#]|\d+[.)]\s|```)")
 #: A question is not an answer, however many words of the asked one it has.
 _ASKS = ("?", "？")
+_MARKER = re.compile(r"^\s*(?:#{1,6}\s+|[-*+>]\s+|\d+[.)]\s+|\|\s*(?=\S))|\s*\|\s*$")
 _WIDE = re.compile(r"(?<=[\u2e80-\u9fff\uff00-\uffef])\s+(?=[\u2e80-\u9fff\uff00-\uffef])")
 _MAX_SENTENCES = 4
 _MAX_CHARS = 400
@@ -86,7 +87,7 @@ def sentences_of(quote: str, kind: ResourceKind) -> list[str]:
     joins = False
     for line in quote.split("\n"):
         stands_alone = kind not in _JOINED or bool(_OWN_LINE.match(line))
-        text = line.strip().strip("#|>*-_` ").strip()
+        text = _MARKER.sub("", line).strip()
         if joins and text and not stands_alone:
             runs[-1] = f"{runs[-1]} {text}"
         elif text:

@@ -10,14 +10,14 @@ from knowledge.citations.locators import LocatorKind, LocatorState
 from knowledge.exceptions import LocatorStale
 from knowledge.fidelity import reading, sampling
 from knowledge.models import Document, IndexStatus, KnowledgeBase
-from knowledge.services import opening, parsing, references, search
+from knowledge.services import answers, opening, parsing, references, search
 from knowledge.services.opening import OpenedPlace
 from knowledge.services.references import Reference
 from mnote.exceptions import AppError
 from mnote.principals import Principal
 from mnote.services import files
 
-_TOP = 5
+_TOP = 10
 _MAX_BYTES = 512 * 1024 * 1024
 #: Places that other readers spell or order differently: compared by pieces.
 _LOOSE = frozenset({LocatorKind.PDF_REGION, LocatorKind.SHEET_RANGE, LocatorKind.HTML_RANGE, LocatorKind.MAIL_PART})
@@ -96,7 +96,8 @@ def _spread(rows: list[Document], each: int, seed: str) -> Iterator[Sample]:
     for row in rows:
         source_map = parsing.known(workspace_id=row.workspace_id, source_hash=row.indexed_hash, name=row.name)
         if source_map is not None:
-            for sentence in sampling.choose(source_map, each, seed=f"{seed}:{row.source_path}"):
+            chosen = sampling.choose(source_map, each, seed=f"{seed}:{row.source_path}", split=answers.sentences_of)
+            for sentence in chosen:
                 yield Sample(document=row, sentence=sentence)
 
 

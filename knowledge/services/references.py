@@ -12,7 +12,7 @@ from django.core import signing
 
 from knowledge.citations.lines import LineIndex
 from knowledge.citations.locators import Locator, MapState, Resource, locate, whole_resource
-from knowledge.citations.quotes import QuoteAnchor, QuoteFinder
+from knowledge.citations.quotes import QuoteAnchor, QuoteFinder, leading_blank
 from knowledge.citations.truth import Citation, section_keys
 from knowledge.exceptions import LocatorInvalid
 from knowledge.models import Document
@@ -81,10 +81,10 @@ def place_hit(hit: SearchHit, source_map: SourceMap, resource: Resource) -> Loca
 
 
 def citation_of(locator: Locator) -> Citation:
-    """Return what has to be remembered of a place to judge it later."""
+    """Return what has to be remembered of a place to judge it later. White space before a quote does not count."""
     return Citation(
         source_hash=locator.source_hash,
-        char_start=locator.char_start,
+        char_start=locator.char_start + leading_blank(locator.quote),
         line_start=locator.line_start,
         anchor=QuoteAnchor.of(locator.quote),
         section_keys=section_keys(locator.section_path),
