@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -29,7 +30,7 @@ def static_root() -> None:
 
 
 @pytest.fixture(autouse=True)
-def data_dir(settings: pytest.FixtureRequest) -> Iterator[Path]:
+def data_dir(settings: Any) -> Iterator[Path]:
     """Give every test indexes and artifacts of its own, made only when something is written."""
     data = Path(settings.MNOTE_DATA_DIR) / uuid4().hex
     settings.MNOTE_INDEX_DIR = data / "indexes"

@@ -24,3 +24,6 @@ class AuditEntry(models.Model):
         db_table = "mnote_audit"
         verbose_name_plural = "audit entries"
         indexes = [models.Index(fields=["workspace", "-at"], name="audit_workspace")]
+
+    def __str__(self) -> str:
+        return self.action

@@ -77,3 +77,6 @@ class WorkerBeat(models.Model):
 
     class Meta:
         db_table = "mnote_worker_beats"
+
+    def __str__(self) -> str:
+        return self.worker

@@ -88,6 +88,9 @@ class Membership(models.Model):
             models.UniqueConstraint(fields=["workspace", "group"], name="membership_group_once"),
         ]
 
+    def __str__(self) -> str:
+        return self.role
+
 
 class Access(models.TextChoices):
     NONE = "none", "none"
@@ -117,3 +120,6 @@ class Grant(models.Model):
             models.UniqueConstraint(fields=["root", "user", "prefix_key"], name="grant_user_once"),
             models.UniqueConstraint(fields=["root", "group", "prefix_key"], name="grant_group_once"),
         ]
+
+    def __str__(self) -> str:
+        return f"{self.access} {self.prefix or '/'}"
