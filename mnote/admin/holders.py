@@ -40,7 +40,7 @@ class HolderForm(ModelForm):
 
 
 class MembershipForm(HolderForm):
-    fixed = ("workspace", "user", "group")
+    fixed: tuple[str, ...] = ("workspace", "user", "group")
 
     class Meta:
         model = Membership
