@@ -1,6 +1,7 @@
 """Knowledge bases, sources, documents, runs and derived artifacts."""
 
 from knowledge.models.artifacts import ArtifactKind, DerivedArtifact
+from knowledge.models.counts import KBCount
 from knowledge.models.documents import (
     Document,
     DocumentEvent,
@@ -15,6 +16,6 @@ from knowledge.models.sources import Disappearance, Source, SyncMode, SyncOutcom
 
 __all__ = [
     "ArtifactKind", "DerivedArtifact", "Disappearance", "Document", "DocumentEvent", "DocumentTag", "Exclusion",
-    "IndexStatus", "KnowledgeBase", "Pin", "ProviderKind", "ReasonClass", "RevisionCounter", "Source", "SyncMode",
-    "SyncOutcome", "SyncRun",
+    "IndexStatus", "KBCount", "KnowledgeBase", "Pin", "ProviderKind", "ReasonClass", "RevisionCounter", "Source",
+    "SyncMode", "SyncOutcome", "SyncRun",
 ]  # fmt: skip

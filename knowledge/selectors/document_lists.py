@@ -1,0 +1,172 @@
+"""The documents of one knowledge base: filtered, ordered, a page at a time, as one reader sees them."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from knowledge.models import Document, DocumentTag, IndexStatus, KnowledgeBase
+from knowledge.querysets import readable_in_kb
+from knowledge.selectors.counts import KBCounts, counts_for
+from mnote.ids import text_key
+from mnote.models import Access
+from mnote.principals import Principal
+from mnote.selectors.access import AccessMap
+
+PAGE_SIZES = (25, 50, 100, 200)
+#: What can be sorted by, and the columns behind it. The path decides between equals, so that paging is stable.
+SORTS = {
+    "name": ("sort_path",),
+    "size": ("size_bytes",),
+    "changed": ("mtime_ns",),
+    "indexed": ("indexed_at",),
+    "chunks": ("chunk_count",),
+    "type": ("source_type",),
+}
+#: The states from the one that needs a person most to the one that needs none.
+WORST_FIRST = (
+    IndexStatus.FAILED, IndexStatus.PARSING, IndexStatus.QUEUED, IndexStatus.STALE, IndexStatus.DELETED,
+    IndexStatus.INDEXED, IndexStatus.SKIPPED,
+)  # fmt: skip
+_MANY = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What to list. Empty values do not narrow. `path` is a folder below `root_key`; without other filters only its
+    direct children are listed, with them everything below it."""
+
+    query: str = ""
+    statuses: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    source_id: str = ""
+    root_key: str = ""
+    path: str = ""
+    changed_after: datetime | None = None
+    sort: str = ""
+    descending: bool = False
+    page: int = 1
+    size: int = 50
+
+    @property
+    def narrows(self) -> bool:
+        """Say whether anything but the folder narrows the list: then it is flat and includes sub-folders."""
+        return bool(self.query or self.statuses or self.types or self.tags or self.source_id or self.changed_after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentPage:
+    """One page. `total` counts all that match, up to `_MANY` beyond which `is_many` says that there are more."""
+
+    rows: tuple[Document, ...]
+    total: int
+    is_many: bool
+    page: int
+    size: int
+    counts: KBCounts
+
+    @property
+    def first(self) -> int:
+        return (self.page - 1) * self.size + 1 if self.rows else 0
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.rows) - 1 if self.rows else 0
+
+    @property
+    def has_next(self) -> bool:
+        return self.is_many or self.last < self.total
+
+
+def page_of(principal: Principal, kb: KnowledgeBase, filters: Filters) -> DocumentPage:
+    """Return one page of documents."""
+    counts = counts_for(principal, [kb])[kb.id]
+    matching = matching_documents(principal, kb, filters)
+    start, stop = (filters.page - 1) * filters.size, filters.page * filters.size
+    total, is_many = _total(matching, filters, counts)
+    return DocumentPage(
+        rows=tuple(_ordered(matching, filters, counts, start, stop)),
+        total=total,
+        is_many=is_many,
+        page=filters.page,
+        size=filters.size,
+        counts=counts,
+    )
+
+
+def matching_documents(principal: Principal, kb: KnowledgeBase, filters: Filters) -> QuerySet[Document]:
+    """Select what the filters let through, readable rows only. Removed rows show only when asked for by state."""
+    rows = readable_in_kb(principal, kb).select_related("root", "source")
+    if filters.statuses:
+        rows = rows.filter(index_status__in=filters.statuses)
+    else:
+        rows = rows.exclude(index_status=IndexStatus.DELETED, deleted_at__isnull=False)
+    if filters.types:
+        rows = rows.filter(source_type__in=filters.types)
+    if filters.tags:
+        rows = rows.filter(pk__in=DocumentTag.objects.filter(name__in=filters.tags).values("document_id"))
+    if filters.source_id:
+        rows = rows.filter(source_id=filters.source_id)
+    if filters.changed_after:
+        rows = rows.filter(mtime_ns__gte=int(filters.changed_after.timestamp() * 1_000_000_000))
+    if filters.root_key:
+        rows = rows.filter(root__key=filters.root_key)
+    return rows.filter(_in_folder(filters), _named(filters.query))
+
+
+def _in_folder(filters: Filters) -> Q:
+    if not filters.path:
+        return Q()
+    if filters.narrows:
+        return AccessMap(rules={filters.path: Access.READ}).filter_q("source_path")
+    return Q(parent_key=text_key(filters.path))
+
+
+def _named(query: str) -> Q:
+    query = query.strip()
+    if not query:
+        return Q()
+    if "*" in query or "?" in query:
+        pattern = fnmatch.translate(query).removeprefix("(?s:").removesuffix(r")\Z")
+        return Q(source_path__iregex=rf"(^|/){pattern}$")
+    return Q(source_path__icontains=query) | Q(title__icontains=query)
+
+
+def _total(rows: QuerySet[Document], filters: Filters, counts: KBCounts) -> tuple[int, bool]:
+    """Take the total from the kept counters where they know it; else count, but never beyond `_MANY`."""
+    only_status = filters.statuses and not (
+        filters.query or filters.types or filters.tags or filters.source_id or filters.changed_after or filters.path
+        or filters.root_key
+    )  # fmt: skip
+    if only_status and IndexStatus.DELETED not in filters.statuses:
+        return sum(counts.of(status) for status in filters.statuses), False
+    found = rows.order_by()[: _MANY + 1].count()
+    return min(found, _MANY), found > _MANY
+
+
+def _ordered(rows: QuerySet[Document], filters: Filters, counts: KBCounts, start: int, stop: int) -> Iterator[Document]:
+    if filters.sort in SORTS:
+        sign = "-" if filters.descending else ""
+        columns = [f"{sign}{column}" for column in SORTS[filters.sort]]
+        yield from rows.order_by(*columns, "sort_path", "id")[start:stop]
+    elif filters.sort == "status" or (not filters.sort and (counts.active or counts.needs_attention)):
+        yield from _by_status(rows, start, stop, reverse=filters.descending)
+    else:
+        yield from rows.order_by("sort_path", "id")[start:stop]
+
+
+def _by_status(rows: QuerySet[Document], start: int, stop: int, *, reverse: bool) -> Iterator[Document]:
+    """Walk the states in order and each state in path order: every step follows an index, none sorts."""
+    for status in reversed(WORST_FIRST) if reverse else WORST_FIRST:
+        if stop <= 0:
+            return
+        part = rows.filter(index_status=status)
+        found = list(part.order_by("sort_path", "id")[max(0, start) : stop])
+        yield from found
+        passed = part.order_by().count() if start > 0 and not found else max(0, start) + len(found)
+        start, stop = start - passed, stop - passed
