@@ -57,13 +57,15 @@ def decode_html(data: bytes, *, encoding: str | None = None) -> Decoded:
 
 
 def parse_html(text: str) -> etree._Element:
-    """Parse a page; scripts are not run, nothing is fetched. Raises ParseError corrupt."""
+    """Parse a page; no script runs, nothing is fetched. Raises ParseError: corrupt, too_large (nested too deep)."""
     blanked = _XML_DECLARATION.sub(lambda found: "\n" * found[0].count("\n"), text)
-    parser = html.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
+    parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
     try:
         root = html.document_fromstring(blanked.encode(), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError) as error:
         raise ParseError(ParseCode.CORRUPT, "the page cannot be read") from error
+    if any(entry.level == etree.ErrorLevels.FATAL for entry in parser.error_log):
+        raise ParseError(ParseCode.TOO_LARGE, "the page is nested too deep")  # the rest would be missing silently
     return root
 
 

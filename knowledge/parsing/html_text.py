@@ -198,10 +198,13 @@ def _is_row(row: etree._Element) -> bool:
 
 
 def _visible_text(element: etree._Element) -> Iterator[str]:
-    if element.text:
-        yield element.text
-    for item in element:
-        if isinstance(item.tag, str) and not _is_left_out(item):
-            yield from _visible_text(item)
-        if item.tail:
-            yield item.tail
+    skipping: etree._Element | None = None
+    for event, item in etree.iterwalk(element, events=("start", "end")):
+        if skipping is None and event == "start":
+            if _is_left_out(item):
+                skipping = item
+            else:
+                yield item.text or ""
+        elif event == "end" and skipping in (None, item):
+            skipping = None
+            yield (item.tail or "") if item is not element else ""

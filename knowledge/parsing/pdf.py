@@ -80,7 +80,7 @@ class _Reading:
         items: list[TextItem] = []
         before: tuple[Region | None, VisualLine] | None = None
         if self.lines and any(content.groups):
-            self._append("", Place(page=content.page))
+            self._append("", Place(page=self.places[-1].page))
         self._edges.append(len(self.lines) + 1)
         for line, region in _lines(content):
             if before is not None and _parts(before, (region, line)):

@@ -60,6 +60,12 @@ class ParsePool:
         head, _, _ = self._ask(fd, {"op": "measure"})
         return [(width, height) for width, height in head["sizes"]]
 
+    @property
+    def child_pids(self) -> set[int]:
+        """The processes that run now, for those who watch the machine."""
+        with self._lock:
+            return {child.pid for child in self._children if child.is_alive()}
+
     def close(self) -> None:
         """End all children, also those at work. The pool cannot be used again."""
         with self._lock:

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import pypdfium2
+import pytest
+
+from knowledge.parsing.base import ParseCode, ParseLimits
+from knowledge.parsing.source_map import BBox
+from tests.knowledge.parsing.builders import lines_of, make_pdf, make_raw_pdf, parse, place_of, refusal
+from tests.knowledge.parsing.test_lines_and_blocks import check_blocks
+
+TWO_LINES = b"BT /F1 24 Tf 100 700 Td (Hello turned world) Tj ET BT /F1 12 Tf 100 400 Td (Second line here) Tj ET"
+PAGES = [["First page, first line", "first page, second line"], ["The fact stands here", "and here"]]
+
+
+def ink_outside(data: bytes, boxes: list[BBox]) -> int:
+    """Count the dark pixels of the rendered first page that no box holds."""
+    with pypdfium2.PdfDocument(data) as document:
+        image = document[0].render(scale=1).to_pil().convert("L")
+    pixels = image.load()
+    dark = [(x, y) for y in range(image.height) for x in range(image.width) if pixels[x, y] < 128]
+    assert dark
+    return sum(
+        not any(left - 1 <= x <= right + 1 and top - 1 <= y <= bottom + 1 for left, top, right, bottom in boxes)
+        for x, y in dark
+    )
+
+
+def test_pdf_lines_carry_page_and_box() -> None:
+    source_map = parse("a.pdf", make_pdf(PAGES))
+
+    assert [line for line in lines_of(source_map) if line] == [line for page in PAGES for line in page]
+    assert place_of(source_map, "The fact").page == 2
+    left, top, right, bottom = place_of(source_map, "The fact").bbox
+    assert 0 < left < right < source_map.pages[1].width
+    assert 0 < top < bottom < source_map.pages[1].height / 4
+
+
+def test_pdf_blocks_never_cross_pages_and_are_named_by_page() -> None:
+    source_map = parse("a.pdf", make_pdf(PAGES))
+
+    assert [block.id for block in source_map.blocks] == ["p1_b1", "p2_b1"]
+    check_blocks(source_map)
+
+
+def test_pdf_text_items_point_into_the_text_and_lie_on_the_page() -> None:
+    source_map = parse("a.pdf", make_pdf(PAGES))
+
+    items = [(page, item) for page in source_map.pages for item in page.text_items]
+    assert [item.id for _, item in items] == ["p1_t1", "p1_t2", "p2_t1", "p2_t2"]
+    for page, item in items:
+        assert source_map.text[item.char_start : item.char_end] == item.text
+        assert 0 <= item.bbox[0] < item.bbox[2] <= page.width
+        assert 0 <= item.bbox[1] < item.bbox[3] <= page.height
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"",
+        b"/Rotate 90",
+        b"/Rotate 180",
+        b"/Rotate 270",
+        b"/CropBox[50 200 500 750]",
+        b"/CropBox[50 200 500 750]/Rotate 90",
+        b"/CropBox[50 200 500 750]/Rotate 270",
+        b"/CropBox[-100 -100 800 1000]",
+        b"/UserUnit 2",
+    ],
+)
+def test_pdf_boxes_hold_the_ink_of_the_page_as_shown(page: bytes) -> None:
+    data = make_raw_pdf(TWO_LINES, page)
+
+    source_map = parse("a.pdf", data)
+
+    assert [line for line in lines_of(source_map) if line] == ["Hello turned world", "Second line here"]
+    assert ink_outside(data, [item.bbox for item in source_map.pages[0].text_items]) == 0
+    with pypdfium2.PdfDocument(data) as document:
+        assert (source_map.pages[0].width, source_map.pages[0].height) == document[0].get_size()
+
+
+def test_pdf_text_along_the_edge_is_read_after_the_page() -> None:
+    edge = b" BT /F1 10 Tf 0 1 -1 0 30 200 Td (stamp along the edge) Tj ET"
+
+    source_map = parse("a.pdf", make_raw_pdf(TWO_LINES + edge))
+
+    assert lines_of(source_map)[-1] == "stamp along the edge"
+
+
+def test_pdf_columns_are_read_one_after_the_other() -> None:
+    left = [f"left column line {number} of prose text" for number in range(8)]
+    right = [f"right column line {number} of prose text" for number in range(8)]
+    rows = b""
+    for number, texts in enumerate(zip(left, right, strict=True)):
+        for x, text in zip((60, 320), texts, strict=True):
+            rows += b"BT /F1 12 Tf %d %d Td (%b) Tj ET\n" % (x, 700 - 16 * number, text.encode())
+
+    source_map = parse("a.pdf", make_raw_pdf(rows))
+
+    assert [line for line in lines_of(source_map) if line] == left + right
+
+
+def test_pdf_table_rows_stay_together() -> None:
+    rows = b""
+    for number in range(8):
+        for x, text in ((60, f"item {number}"), (320, f"{number * 7} EUR")):
+            rows += b"BT /F1 12 Tf %d %d Td (%b) Tj ET\n" % (x, 700 - 16 * number, text.encode())
+
+    assert "item 3 21 EUR" in lines_of(parse("a.pdf", make_raw_pdf(rows)))
+
+
+def test_pdf_bookmarks_become_sections_with_pages() -> None:
+    import fpdf
+
+    pdf = fpdf.FPDF()
+    pdf.set_font("helvetica", size=12)
+    for title, level in (("Part one", 0), ("Chapter", 1), ("Part two", 0)):
+        pdf.add_page()
+        pdf.start_section(title, level=level)
+        pdf.cell(0, 10, title, new_x="LMARGIN", new_y="NEXT")
+        pdf.cell(0, 10, "body of it", new_x="LMARGIN", new_y="NEXT")
+
+    sections = parse("a.pdf", bytes(pdf.output())).sections
+
+    assert [(section.path, section.page_start, section.page_end) for section in sections] == [
+        (("Part one",), 1, 2),
+        (("Part one", "Chapter"), 2, 2),
+        (("Part two",), 3, 3),
+    ]
+
+
+def test_pdf_headings_are_told_by_their_size() -> None:
+    body = b"".join(
+        b"BT /F1 10 Tf 72 %d Td (Body text that runs along the page in small type.) Tj ET\n" % (680 - 14 * number)
+        for number in range(10)
+    )
+
+    source_map = parse("a.pdf", make_raw_pdf(b"BT /F1 26 Tf 72 720 Td (A large heading) Tj ET\n" + body))
+
+    assert [section.title for section in source_map.sections] == ["A large heading"]
+
+
+def test_pdf_link_is_found_on_its_line() -> None:
+    import fpdf
+
+    pdf = fpdf.FPDF()
+    pdf.set_font("helvetica", size=12)
+    pdf.add_page()
+    pdf.cell(0, 10, "above", new_x="LMARGIN", new_y="NEXT")
+    pdf.cell(0, 10, "see there", link="https://example.org/x", new_x="LMARGIN", new_y="NEXT")
+
+    source_map = parse("a.pdf", bytes(pdf.output()))
+
+    assert [(link.target, lines_of(source_map)[link.line - 1]) for link in source_map.links] == [
+        ("https://example.org/x", "see there")
+    ]
+
+
+def test_pdf_with_a_user_password_is_encrypted() -> None:
+    data = make_pdf(PAGES, owner_password="owner", user_password="user")
+
+    assert refusal("a.pdf", data) is ParseCode.ENCRYPTED
+
+
+def test_pdf_with_an_owner_password_only_is_read() -> None:
+    assert "The fact" in parse("a.pdf", make_pdf(PAGES, owner_password="owner")).text
+
+
+def test_pdf_cut_in_half_is_corrupt() -> None:
+    assert refusal("a.pdf", b"%PDF-1.7\n1 0 obj\n<<") is ParseCode.CORRUPT
+    assert refusal("a.pdf", make_pdf(PAGES)[:300]) is ParseCode.CORRUPT
+
+
+def test_pdf_with_a_broken_table_of_objects_is_read() -> None:
+    data = make_raw_pdf(TWO_LINES).replace(b"startxref\n", b"startxref\n9")
+
+    assert "Hello turned world" in parse("a.pdf", data).text
+
+
+def test_pdf_without_pages_is_empty() -> None:
+    assert refusal("a.pdf", make_raw_pdf(b"", pages=0)) in {ParseCode.EMPTY, ParseCode.CORRUPT}
+
+
+def test_pdf_without_text_says_so() -> None:
+    assert refusal("a.pdf", make_raw_pdf(b"0 0 100 100 re f")) is ParseCode.NO_TEXT
+
+
+def test_pdf_over_the_page_limit_is_too_large() -> None:
+    assert refusal("a.pdf", make_pdf(PAGES), ParseLimits(max_pages=1)) is ParseCode.TOO_LARGE
+
+
+def test_pdf_gives_equal_bytes_for_equal_input() -> None:
+    data = make_pdf(PAGES)
+
+    assert parse("a.pdf", data).to_bytes() == parse("a.pdf", data).to_bytes()
+
+
+def test_pdf_counts_pages_without_text() -> None:
+    meta = parse("a.pdf", make_pdf([["text"], [], ["more"]])).meta
+
+    assert meta == {"pageCount": 3, "pagesWithoutText": 1}
