@@ -31,7 +31,7 @@ class SignInForm(AuthenticationForm):
         "inactive": _("Name and password do not match, or the account is closed."),
     }
     username = forms.CharField(
-        label=_("Name"), widget=forms.TextInput(attrs={"autocomplete": "username", "autofocus": True})
+        label=_("Sign-in name"), widget=forms.TextInput(attrs={"autocomplete": "username", "autofocus": True})
     )
     password = forms.CharField(
         label=_("Password"), strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})

@@ -9,14 +9,15 @@ from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from mnote.exceptions import Invalid
 from mnote.forms import SCOPE_WORDS, PasswordForm, ProfileForm, TokenForm
-from mnote.htmx import render_page
+from mnote.htmx import is_fragment, render_page, toast, with_events
 from mnote.models import ApiToken
 from mnote.requests import PersonRequest
 from mnote.services import profiles, tokens
@@ -76,12 +77,34 @@ def create_token(request: PersonRequest) -> HttpResponse:
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 def revoke_token(request: PersonRequest, token_id: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=token_id, user=request.user)
+    if request.method == "GET":
+        return render(request, _confirm_template(request), _question(token))
     tokens.revoke_token(token=token, by=request.principal)
-    messages.success(request, _("The token “%(name)s” was revoked.") % {"name": token.name})
+    done = _("The token “%(name)s” was revoked.") % {"name": token.name}
+    if is_fragment(request):
+        return toast(with_events(_page(request, partial="tokens"), **{"kb:close-modal": {}}), done)
+    messages.success(request, done)
     return redirect("mnote:account")
+
+
+def _confirm_template(request: PersonRequest) -> str:
+    return "_components/confirm.html" if is_fragment(request) else "mnote/confirm_page.html"
+
+
+def _question(token: ApiToken) -> dict[str, Any]:
+    return {
+        "title": _("Revoke the token “%(name)s”?") % {"name": token.name},
+        "text": _("Programs that use it are refused from now on. This cannot be undone."),
+        "confirm_label": _("Revoke"),
+        "action": reverse("mnote:token-revoke", args=[token.pk]),
+        "cancel_url": reverse("mnote:account"),
+        "is_destructive": True,
+        "hx_target": "#tokens",
+        "hx_swap": "outerHTML",
+    }
 
 
 def _page(request: PersonRequest, *, partial: str = "", status: int = 200, **given: Any) -> HttpResponse:

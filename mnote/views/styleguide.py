@@ -25,13 +25,14 @@ def styleguide(request: PersonRequest) -> HttpResponse:
     if not request.principal.is_administrator:
         raise Http404
     part = request.GET.get("part", "")
-    if not is_fragment(request) or part not in {"dialog", "drawer", "toast", "problem"}:
+    if not is_fragment(request) or part not in {"dialog", "form", "drawer", "toast", "problem"}:
         return render(request, "mnote/styleguide.html", _context(request))
     if part == "toast":
         return toast(no_content(), "The knowledge base was saved.")
     if part == "problem":
         raise Conflict("Somebody else changed this meanwhile.")
-    return render(request, "mnote/_styleguide_part.html", {"part": part})
+    form = ProfileForm(initial={"display_name": "Alice"})
+    return render(request, "mnote/_styleguide_part.html", {"part": part, "plain_form": form})
 
 
 def _context(request: PersonRequest) -> dict[str, Any]:

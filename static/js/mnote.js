@@ -1,18 +1,17 @@
-/* The frame's behaviour. Pages work without it; texts come from the server (#words). Listeners sit on the document, so
-   that swapped parts need no new ones.
+/* The frame's behaviour. Pages work without it; texts come from the server (#words). Listeners sit on the document:
+   swapped parts need no new ones. What a page may use:
 
-   What a page may use:
    #modal, #drawer         htmx target; opens when it gets content. Events kb:close-modal, kb:close-drawer close.
    kb:toast {text, kind}   a message in the corner; kb:announce {text} tells it to readers only.
    kb:poke                 fired on the body when work may have changed; pollers listen "from:body".
    data-poll               on an element that polls: pauses while the tab is hidden, backs off on errors, never redirects.
    data-hotkey="g s"       a key, or two in a row, clicks (or focuses) the element.
    data-copy="#id|text"    copies the text of an element, or the text itself.
-   data-select-table       a form whose check boxes select rows; [data-select-all], [data-select-count],
-                           [data-select-bar] inside it.
-   data-keep               the modal asks before it loses what was typed into a form with this attribute.
-   role="tree"             arrow keys move between its treeitem links; Right and Left open and close their <details>.
-   data-move-list          j and k (or arrow keys on a row link) move between its [data-row] links. */
+   data-select-table       a form whose check boxes select rows, with [data-select-all], -count and -bar in it.
+   data-keep               a form in a dialog: closing asks before it loses what was typed.
+   data-close              inside a dialog: closes it (a link still works where there is no dialog).
+   role="tree"             arrow keys move between its treeitems; Right and Left open and close their <details>.
+   data-move-list          j and k move between the links of its [data-row]s. */
 (() => {
   "use strict";
   const doc = document;
@@ -22,7 +21,7 @@
   const say = (text) => { $("#announcer").textContent = text; };
   const cookie = (name) => doc.cookie.split("; ").find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1);
   const token = () => cookie(doc.body.dataset.csrfCookie) || "";
-  const isTyping = (el) => el.matches?.("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable=true]");
+  const isTyping = (el) => el.matches?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable=true]");
 
   /* Toasts. They sit in the open dialog, if any: what is outside a modal dialog cannot be clicked. */
   const placeToasts = () => { ($("dialog:modal") || doc.body).append($("#toasts")); };
@@ -41,11 +40,11 @@
 
   /* Dialogs: focus goes in, comes back, and typed text is not lost by accident. */
   const openers = new Map();
-  const isDirty = (dialog) => $$("form[data-keep]", dialog).some((form) =>
-    $$("input, textarea, select", form).some((el) => el.type === "checkbox" || el.type === "radio"
-      ? el.checked !== el.defaultChecked
-      : el.tagName === "SELECT" ? [...el.options].some((each) => each.selected !== each.defaultSelected && el.value !== (el.querySelector("option[selected]") || el.options[0])?.value)
-        : el.type !== "hidden" && el.value !== el.defaultValue));
+  const isDirty = (dialog) => "dirty" in dialog.dataset;
+  doc.addEventListener("input", (event) => {
+    const dialog = event.target.closest("[data-keep]")?.closest("dialog");
+    if (dialog) dialog.dataset.dirty = "";
+  });
   const open = (dialog) => {
     if (dialog.open) return;
     openers.set(dialog, doc.activeElement);
@@ -65,6 +64,7 @@
   const closed = (dialog) => {
     placeToasts();
     dialog.replaceChildren();
+    delete dialog.dataset.dirty;
     const back = openers.get(dialog);
     openers.delete(dialog);
     if (back?.isConnected) back.focus();
@@ -93,15 +93,15 @@
   doc.body.addEventListener("kb:toast", (event) => toast(event.detail.text, event.detail.kind));
   doc.body.addEventListener("kb:announce", (event) => say(event.detail.text));
 
-  /* Requests: the token of now, not of when the page was made; answers that are no answers become a strip. */
+  /* Requests: the token of now, not of when the page was made; no answer becomes a strip. */
   const strip = $("#connection-strip");
-  const showStrip = (text, isSignedOut) => {
+  const signInAddress = () => `${doc.body.dataset.signIn}?next=${encodeURIComponent(location.pathname + location.search)}`;
+  const showStrip = (text, out) => {
     if (!strip) return;
     $("[data-strip-text]", strip).textContent = text;
     const link = $("[data-sign-in-link]", strip);
-    link.hidden = !isSignedOut;
-    link.href = `${doc.body.dataset.signIn}?next=${encodeURIComponent(location.pathname + location.search)}`;
-    strip.dataset.kind = isSignedOut ? "signed-out" : "offline";
+    link.hidden = !out;
+    link.href = signInAddress();
     strip.hidden = false;
   };
   let failures = 0, notBefore = 0, lastAnswer = new Date(), isSignedOut = false;
@@ -111,7 +111,14 @@
     const time = lastAnswer.toLocaleTimeString(doc.documentElement.lang, { hour: "2-digit", minute: "2-digit" });
     showStrip(words.offline.replace("%(time)s", time), false);
   };
-  doc.addEventListener("htmx:configRequest", (event) => { event.detail.headers["X-CSRFToken"] = token(); });
+  doc.addEventListener("htmx:configRequest", ({ detail }) => {
+    detail.headers["X-CSRFToken"] = token();
+    if (detail.parameters.csrfmiddlewaretoken && token()) detail.parameters.csrfmiddlewaretoken = token();
+  });
+  doc.addEventListener("submit", ({ target }) => {
+    const field = $("input[name=csrfmiddlewaretoken]", target);
+    if (field && token()) field.value = token();
+  }, true);
   doc.addEventListener("htmx:beforeRequest", (event) => {
     if (!event.target.closest("[data-poll]")) return;
     if (doc.hidden || isSignedOut || Date.now() < notBefore) event.preventDefault();
@@ -126,7 +133,7 @@
       return;
     }
     if (requestConfig.verb === "get" && !event.target.closest("[data-poll]")) {
-      if (!away) location.assign(`${doc.body.dataset.signIn}?next=${encodeURIComponent(location.pathname + location.search)}`);
+      if (!away) { event.preventDefault(); location.assign(signInAddress()); }
       return;
     }
     event.preventDefault();
@@ -163,9 +170,8 @@
   doc.addEventListener("click", (event) => {
     const at = (selector) => event.target.closest?.(selector);
     if (at("[data-copy]")) copy(at("[data-copy]").dataset.copy);
-    else if (at("[data-close-toast]")) at("[data-toast]")?.remove();
-    else if (at("[data-close]")) { const dialog = at("dialog"); if (mayClose(dialog)) { event.preventDefault(); close(dialog); } else event.preventDefault(); }
-    else if (at(".toasts > [data-problem]")) at("[data-problem]").remove();
+    else if (at("[data-close-toast]")) at("[data-toast], [data-problem]").remove();
+    else if (at("dialog [data-close]")) { event.preventDefault(); if (mayClose(at("dialog"))) close(at("dialog")); }
     else if (at(".rail-rest a")) $("#rail-rest")?.hidePopover?.();
   });
   doc.addEventListener("submit", (event) => {
@@ -207,7 +213,7 @@
   const countAll = () => $$("[data-select-table]").forEach(count);
   doc.addEventListener("htmx:afterSettle", () => { countAll(); $$("#toasts > [data-toast]").forEach((each) => { if (!each.dataset.timed) { each.dataset.timed = "1"; dropLater(each); } }); });
 
-  /* Keys: one listener, a table in the page. Never while somebody types, composes a character, or has a dialog open. */
+  /* Keys: never while somebody types, composes a character, or has a dialog open. */
   let firstKey = "", firstAt = 0;
   const rowsOf = (list) => $$("[data-row] a, a[data-row]", list).filter((each) => each.offsetParent);
   const move = (step) => {

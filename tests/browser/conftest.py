@@ -83,12 +83,15 @@ def complaints() -> list[str]:
 def visit(
     browser: Browser, site: LiveSite, transactional_db: None, complaints: list[str], request: pytest.FixtureRequest
 ) -> Iterator[Visit]:
-    """Open an address as a person (None: nobody) in one look. Each call is a browser of its own."""
+    """Open an address as a person (None: nobody) in one look, perhaps without scripts. Each call is a browser of its
+    own; `page.context.new_page()` is a second tab."""
     contexts: list[BrowserContext] = []
 
-    def open_page(path: str = "/", *, as_user: User | None = None, look: Look | None = None) -> Page:
+    def open_page(
+        path: str = "/", *, as_user: User | None = None, look: Look | None = None, scripts: bool = True
+    ) -> Page:
         look = look or Look()
-        context = browser.new_context(base_url=site.url, **look.context_options())
+        context = browser.new_context(base_url=site.url, java_script_enabled=scripts, **look.context_options())
         contexts.append(context)
         context.add_cookies(_cookies(site, as_user, look))
         page = context.new_page()
@@ -122,7 +125,7 @@ def snap(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Page, str], Path
 
     def save(page: Page, name: str) -> Path:
         target = folder / f"{name}.png"
-        page.screenshot(path=target, full_page=True)
+        page.screenshot(path=target, full_page=True, caret="initial")  # hiding it writes styles into the page
         return target
 
     return save
@@ -133,6 +136,7 @@ def accessible() -> Callable[[Page], None]:
     """Fail on anything axe finds, and on a page that scrolls sideways."""
 
     def check(page: Page) -> None:
+        page.evaluate("window.scrollTo(0, 0)")  # what lies under a sticky heading counts as covered
         found = Axe().run(page, options={"resultTypes": ["violations"], "runOnly": _AXE_TAGS})
         assert found.violations_count == 0, found.generate_report()
         overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
@@ -172,7 +176,7 @@ def _cookies(site: LiveSite, user: User | None, look: Look) -> list[dict[str, st
 
 def _note(message: ConsoleMessage, complaints: list[str]) -> None:
     if message.type == "error":
-        complaints.append(message.text)
+        complaints.append(f"{message.text} ({message.location})")
 
 
 def _keep_pictures(contexts: list[BrowserContext], test: str) -> None:
