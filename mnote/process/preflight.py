@@ -17,6 +17,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from mnote.models import Job, JobStatus
+from mnote.services import sweeping
 
 _BACKUPS_KEPT = 5
 
@@ -89,9 +90,12 @@ def broker_folders() -> list[Path]:
 
 def wipe_broker() -> None:
     """Throw the embedded broker's messages away: the job rows say what is to be done."""
-    for folder in broker_folders():
+    folders = broker_folders()
+    for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if folders:
+        sweeping.forget_rings()
 
 
 def free_leases() -> int:

@@ -69,6 +69,11 @@ def _unrung(now: datetime) -> QuerySet[Job]:
     return due.filter(Q(updated_at__lt=F("run_at")) | Q(updated_at__lt=lost))
 
 
+def forget_rings() -> None:
+    """Let the next sweep ring for every due job: the broker was emptied."""
+    Job.objects.filter(status=JobStatus.QUEUED).update(updated_at=F("run_at") - timedelta(seconds=1))
+
+
 def prune() -> int:
     """Remove up to one batch of jobs that ended more than 30 days ago."""
     old = Job.objects.filter(updated_at__lt=timezone.now() - _KEEP, status__in=_ENDED)

@@ -13,12 +13,15 @@ import django
 
 django.setup()
 
+from django.conf import settings  # noqa: E402
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY  # noqa: E402
+from django.contrib.sessions.backends.db import SessionStore  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db.models import F  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from mnote import connections  # noqa: E402
-from mnote.models import Job, JobStatus  # noqa: E402
+from mnote.models import Job, JobStatus, Membership, Role, User, Workspace  # noqa: E402
 from mnote.process import preflight  # noqa: E402
 from mnote.services import doorbell, jobs, leases, readiness, sweeping  # noqa: E402
 
@@ -93,10 +96,27 @@ def make_due(job_id: str) -> None:
     Job.objects.filter(pk=job_id).update(run_at=F("created_at"))
 
 
+def sign_in() -> dict[str, str]:
+    """A person with a workspace, and the cookie of their session."""
+    person = User.objects.create_user("alice")
+    workspace = Workspace.objects.create(name="Notes")
+    Membership.objects.create(workspace=workspace, user=person, role=Role.OWNER)
+    session = SessionStore()
+    session[SESSION_KEY], session[BACKEND_SESSION_KEY] = str(person.pk), settings.AUTHENTICATION_BACKENDS[0]
+    session[HASH_SESSION_KEY] = person.get_session_auth_hash()
+    session.save()
+    return {"cookie": f"{settings.SESSION_COOKIE_NAME}={session.session_key}", "workspace": workspace.pk}
+
+
+def enqueue_in(workspace_id: str) -> str:
+    return jobs.enqueue(kind="faults.quick", workspace=Workspace.objects.get(pk=workspace_id)).pk
+
+
 _calls: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         prepare, enqueue, make_rows, lose, claim, row, statuses, sweep, ring, failing, work_hard, make_due,
+        sign_in, enqueue_in,
     )
 }  # fmt: skip
 

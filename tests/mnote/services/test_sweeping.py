@@ -56,6 +56,15 @@ def test_sweep_twice_rings_once() -> None:
     assert rung() == [job.pk]
 
 
+def test_sweep_rings_again_for_all_once_the_broker_was_emptied() -> None:
+    job = make_queued(due=5, touched=3)
+
+    sweeping.forget_rings()
+    sweeping.sweep()
+
+    assert rung() == [job.pk]
+
+
 def test_sweep_takes_back_a_lost_job(django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks) -> None:
     job = make_lost()
 
