@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -10,6 +11,7 @@ from knowledge.citations.quotes import significant
 from knowledge.parsing.source_map import ResourceKind, SourceMap
 
 _SHORTEST, _SHORTEST_WIDE, _LONGEST = 28, 12, 160
+_PLAIN = str.maketrans("“”„‘’‚–—‐−", "\"\"\"'''----", "|")
 _SKIPPED_BLOCKS = frozenset({"heading", "front_matter"})
 
 
@@ -31,7 +33,7 @@ def choose(
 
 def holds(text: str, sentence: str, *, loosely: bool = False) -> bool:
     """Say whether `text` holds `sentence`, white space aside. `loosely`: nine in ten of its four-letter pieces, or all
-    its letters in another order, for readers that order the letters of a page otherwise (right-to-left text, tables)."""
+    its letters in another order, because readers order the letters of right-to-left text and tables differently."""
     wanted, there = _bare(sentence), _bare(text)
     if wanted in there:
         return True
@@ -43,8 +45,8 @@ def holds(text: str, sentence: str, *, loosely: bool = False) -> bool:
 
 
 def _bare(text: str) -> str:
-    """Drop white space, and the bars that stand between cells in a derived text but not in a file."""
-    return significant(text).replace("|", "")
+    """Drop white space, forms and quotation marks that only look different, and the bars that stand between cells."""
+    return unicodedata.normalize("NFKC", significant(text)).translate(_PLAIN)
 
 
 def _says_enough(piece: str) -> bool:

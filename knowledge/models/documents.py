@@ -6,6 +6,7 @@ from django.db.models import Q
 from knowledge import ids
 from knowledge.models.knowledge_bases import KnowledgeBase, ProviderKind
 from knowledge.models.sources import Source
+from mnote.files.uris import join_uri
 from mnote.models import Root, User, Workspace
 
 
@@ -111,8 +112,6 @@ class Document(models.Model):
     @property
     def source_uri(self) -> str:
         """The file:// URI of the file; server-side use only."""
-        from mnote.files.uris import join_uri  # noqa: PLC0415 keeps models light to import
-
         return join_uri(self.root.root_uri, self.source_path)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from mnote.files.errors import InvalidPath
-from mnote.files.names import path_to_text
+from mnote.files.names import path_to_bytes, path_to_text
 
 
 def path_to_uri(path: bytes) -> str:
@@ -35,6 +35,16 @@ def uri_to_path(uri: str) -> bytes:
     path = raw.rstrip(b"/") or b"/"
     _check_absolute(path)
     return path
+
+
+def join_uri(root_uri: str, relative: str) -> str:
+    """Give the URI of a path below a root; `relative` is its text form, `""` the root itself.
+
+    Raises:
+        InvalidPath: `relative` is no relative path.
+    """
+    base = root_uri.rstrip("/")
+    return f"{base}/{quote_from_bytes(path_to_bytes(relative), safe='/')}" if relative else base or root_uri
 
 
 def _check_absolute(path: bytes) -> None:

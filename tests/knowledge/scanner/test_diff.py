@@ -228,6 +228,22 @@ def test_two_identical_files_that_move_keep_their_names(source):
     assert said(source.changes()) == {"moved": [("x/one.md", "y/one.md"), ("x/two.md", "y/two.md")]}
 
 
+def test_one_of_several_copies_takes_over_from_the_original(source):
+    for name in ("one.md", "two.md"):
+        shutil.copy(source.path("a.md"), source.path(name))
+    os.remove(source.path("a.md"))
+
+    assert said(source.changes()) == {"moved": [("a.md", "one.md")], "added": ["two.md"]}
+
+
+def test_one_of_several_links_takes_over_from_the_original(source):
+    for name in ("one.md", "two.md"):
+        os.link(source.path("a.md"), source.path(name))
+    os.remove(source.path("a.md"))
+
+    assert said(source.changes()) == {"moved": [("a.md", "one.md")], "added": ["two.md"]}
+
+
 def test_copy_is_added_and_leaves_the_original(source):
     shutil.copy2(source.path("a.md"), source.path("copy.md"))
 
@@ -355,9 +371,9 @@ def test_file_moved_into_a_folder_of_its_old_name(source):
 
 def test_folder_replaced_by_a_file_of_its_name(source):
     shutil.rmtree(source.path("docs"))
-    source.write("docs.md", b"x")
+    source.write("docs", b"a file of no known type")
 
-    assert said(source.changes()) == {"added": ["docs.md"], "removed": ["docs/c.md", "docs/deep/d.md"]}
+    assert said(source.changes()) == {"removed": ["docs/c.md", "docs/deep/d.md"]}
 
 
 def test_file_or_folder_replaced_by_a_link_is_removed(source):
@@ -445,6 +461,16 @@ def test_files_of_a_disk_that_went_away_are_held(source):
 
     assert said(source.changes()) == {"held": [("docs/c.md", "mount_gone"), ("docs/deep/d.md", "mount_gone")]}
     assert said(source.changes(previous=None)) == {"removed": ["docs/c.md", "docs/deep/d.md"]}
+
+
+@pytest.mark.parametrize("gone", [["a.md"], ["a.md", "b.md", "docs/c.md", "docs/deep/d.md"]])
+def test_deleted_files_of_a_disk_still_there_are_removed(source, gone):
+    """The root was on another disk at the last scan, the files on this one: which is here, so they are deleted."""
+    source.previous = replace(source.previous, root=replace(source.previous.root, device=98))
+    for name in gone:
+        os.remove(source.path(name))
+
+    assert said(source.changes()) == {"removed": gone}
 
 
 def test_known_files_beside_the_source_are_held(source):

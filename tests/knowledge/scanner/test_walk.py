@@ -295,6 +295,23 @@ def test_listing_that_breaks_off_is_partial(root, put):
     assert [(error.path, str(error.cause)) for error in result.errors] == [("bad", "failed")]
 
 
+def test_folder_that_moves_away_during_the_scan_is_partial(root, put):
+    """Its files may be where the walk has been already, so they must not count as deleted."""
+    put(b"a.md")
+    put(b"docs/b.md")
+
+    @contextmanager
+    def moving(fd):
+        with os.scandir(fd) as found:
+            yield found
+        os.rename(os.path.join(root, b"docs"), os.path.join(root, b"moved"))
+
+    result = scan(root, rules(), listing=moving)
+
+    assert (paths(result), result.root_state) == (["a.md"], "partial")
+    assert [(error.path, str(error.cause)) for error in result.errors] == [("docs", "vanished")]
+
+
 def test_too_many_files_are_partial_not_endless(root, put):
     for number in range(20):
         put(f"{number}/a.md".encode())
