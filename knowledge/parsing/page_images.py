@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
 
 from knowledge.parsing.base import ParseCode, ParseError
+from knowledge.parsing.pdf_files import open_pdf
 
 _MAX_WIDTH = 4000
 _MAX_PIXELS = 24_000_000
@@ -26,7 +26,7 @@ def render_page(data: bytes, page: int, *, max_width_px: int) -> PageImage:
 
     Raises ParseError: encrypted, corrupt, or no_text for a page that the file does not have.
     """
-    with _open(data) as document:
+    with open_pdf(data) as document:
         if not 1 <= page <= len(document):
             raise ParseError(ParseCode.NO_TEXT, f"the file has {len(document)} pages")
         sheet = document[page - 1]
@@ -43,16 +43,5 @@ def page_sizes(data: bytes, *, max_pages: int) -> list[tuple[float, float]]:
 
     Raises ParseError: encrypted, corrupt.
     """
-    with _open(data) as document:
+    with open_pdf(data) as document:
         return [document.get_page_size(index) for index in range(min(len(document), max_pages))]
-
-
-def _open(data: bytes) -> Any:
-    import pypdfium2 as pdfium  # type: ignore[import-untyped]  # noqa: PLC0415 loaded in the few children that render
-
-    try:
-        return pdfium.PdfDocument(data)
-    except pdfium.PdfiumError as error:
-        encrypted = getattr(error, "err_code", None) == pdfium.raw.FPDF_ERR_PASSWORD
-        code = ParseCode.ENCRYPTED if encrypted else ParseCode.CORRUPT
-        raise ParseError(code, "the file cannot be opened as PDF") from error

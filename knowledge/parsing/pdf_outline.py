@@ -43,7 +43,7 @@ def document_title(document: pdfium.PdfDocument) -> str | None:
 
 
 def _bookmarks(document: pdfium.PdfDocument) -> Iterator[tuple[int, str, int, float | None]]:
-    """Yield level, title, page (1-based) and the height of the target above the page's lower edge."""
+    """Yield level, title, page (1-based) and the distance of the target from the page's upper edge."""
     for count, bookmark in enumerate(document.get_toc(max_depth=6)):
         if count >= _MAX_BOOKMARKS:
             return
@@ -52,10 +52,16 @@ def _bookmarks(document: pdfium.PdfDocument) -> Iterator[tuple[int, str, int, fl
         title = one_line(bookmark.get_title().replace("\x00", ""))
         if target is None or index is None or not title:
             continue
-        _, view = target.get_view()
+        yield bookmark.level + 1, title, index + 1, _top(document, index, target.get_view()[1])
+
+
+def _top(document: pdfium.PdfDocument, index: int, view: Sequence[float | None]) -> float | None:
+    """Return how far below the upper edge of its page a target stands, if it says so."""
+    try:
         height = document.get_page_size(index)[1]
-        top = height - view[1] if len(view) >= 2 and isinstance(view[1], (int, float)) else None
-        yield bookmark.level + 1, title, index + 1, top
+    except pdfium.PdfiumError:
+        return None  # a damaged page
+    return height - view[1] if len(view) >= 2 and view[1] is not None else None
 
 
 def _line_of(

@@ -13,6 +13,7 @@ import pypdfium2 as pdfium  # type: ignore[import-untyped]
 
 from knowledge.parsing.base import ParseCode, ParseError, ParseLimits
 from knowledge.parsing.lines import one_line
+from knowledge.parsing.pdf_files import open_pdf
 from knowledge.parsing.pdf_layout import Run
 from knowledge.parsing.source_map import BBox
 
@@ -69,12 +70,7 @@ class PageContent:
 
 def open_document(data: bytes, limits: ParseLimits) -> pdfium.PdfDocument:
     """Open a PDF. Raises ParseError: encrypted, corrupt, empty (no pages), too_large (too many)."""
-    try:
-        document = pdfium.PdfDocument(data)
-    except pdfium.PdfiumError as error:
-        encrypted = getattr(error, "err_code", None) == pdfium.raw.FPDF_ERR_PASSWORD
-        code = ParseCode.ENCRYPTED if encrypted else ParseCode.CORRUPT
-        raise ParseError(code, "the file cannot be opened as PDF") from error
+    document = open_pdf(data)
     if len(document) == 0:
         raise ParseError(ParseCode.EMPTY, "the file has no pages")
     if len(document) > limits.max_pages:
@@ -97,7 +93,7 @@ def read_pages(data: bytes, document: pdfium.PdfDocument) -> Iterator[PageConten
             for number, page in sorted(shown.items()):
                 sources = {angle: parsed[angle][number] for angle in turns[number] if number in parsed.get(angle, ())}
                 yield _Sheet(page, document.get_page_size(number - 1)).content(sources)
-    except liteparse.ParseError as error:
+    except (liteparse.ParseError, pdfium.PdfiumError) as error:
         raise ParseError(ParseCode.CORRUPT, "the pages cannot be read") from error
 
 
