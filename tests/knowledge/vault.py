@@ -78,15 +78,11 @@ class Vault:
         return {
             str(path.relative_to(self.folder)): (
                 hashlib.sha256(path.read_bytes()).hexdigest(),
-                os.stat(path).st_mtime_ns,
+                path.stat().st_mtime_ns,
             )
             for path in sorted(self.folder.rglob("*"))
             if path.is_file()
         }
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def make_vault(people: People) -> Vault:
