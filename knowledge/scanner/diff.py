@@ -166,10 +166,7 @@ class _Comparison:
             return True
         if known.sha256 is None or known.fingerprint.size != found.size:
             return False
-        digest = self._hash(found.path)
-        if digest is None:
-            self.unsettled.add(known.path)
-        return digest == known.sha256
+        return self._hash(found.path) == known.sha256
 
     def _match_by_content(self) -> None:
         """Find moves where inodes tell nothing, as on shares: a missing file and a new one with the same bytes."""

@@ -121,9 +121,33 @@ def test_pipe_swapped_in_for_a_file_does_not_hang(root, put):
     """The stat sees the file or the pipe, the open meets the other: neither waits for a writer."""
     put(b"a.md", b"inside")
     os.mkfifo(os.path.join(root, b"pipe"))
-    results = _open_while_swapping(root, b"a.md", b"pipe", "a.md")
+    results = open_while_swapping(root, b"a.md", b"pipe", "a.md")
 
-    assert results <= {b"inside", "not_a_file", "file_gone"}
+    assert results <= {b"inside", "not_a_file"}
+
+
+def test_file_replaced_by_a_link_never_leads_outside(root, put):
+    put(b"a.md", b"inside")
+    os.symlink("../outside.md", os.path.join(root, b"evil.md"))
+    results = open_while_swapping(root, b"a.md", b"evil.md", "a.md")
+
+    assert results <= {b"inside", "not_a_file"}
+
+
+def test_pipe_is_not_touched(root):
+    """Not even for a moment: whoever waits to write into it keeps waiting."""
+    pipe = os.path.join(root, b"pipe.md")
+    os.mkfifo(pipe)
+    released = threading.Event()
+    writer = threading.Thread(target=lambda: (os.close(os.open(pipe, os.O_WRONLY)), released.set()))
+    writer.start()
+    for _ in range(20):
+        with pytest.raises(NotAFile):
+            open_below(root, "pipe.md")
+        assert not released.wait(0.01)
+
+    os.close(os.open(pipe, os.O_RDONLY))
+    writer.join()
 
 
 @pytest.mark.parametrize(
@@ -211,36 +235,38 @@ def test_read_stops_at_its_limit_when_the_file_grows(root, put):
 
 
 def test_folder_replaced_by_a_link_never_leads_outside(root, put):
-    """Another thread swaps a folder and a link to the outside as fast as it can; no open ever gets past it."""
     put(b"docs/secret.md", b"inside")
     os.symlink("../root_x", os.path.join(root, b"evil"))
-    results = _open_while_swapping(root, b"docs", b"evil", "docs/secret.md")
+    results = open_while_swapping(root, b"docs", b"evil", "docs/secret.md")
 
     assert results <= {b"inside", "file_gone"}
-    assert b"inside" in results
 
 
-def _open_while_swapping(root, one, other, path):
-    stop = threading.Event()
-    one, other, spare = (os.path.join(root, name) for name in (one, other, b"spare"))
+_SWAP = """
+import ctypes, os, sys
+libc, exchange = ctypes.CDLL(None), 2
+one, other = (os.fsencode(name) for name in sys.argv[1:])
+print(flush=True)
+while True:
+    libc.renameat2(-100, one, -100, other, exchange)
+"""
 
-    def swap():
-        while not stop.is_set():
-            for source, target in ((one, spare), (other, one), (spare, other)):
-                os.rename(source, target)
 
-    swapper = threading.Thread(target=swap)
-    swapper.start()
+def open_while_swapping(root, one, other, path):
+    """Open again and again while another process exchanges two names as fast as it can."""
+    names = [os.path.join(root, name) for name in (one, other)]
     results = set()
-    try:
-        for _ in range(3000):
-            try:
-                results.add(content(root, path))
-            except FilesError as error:
-                results.add(error.code)
-    finally:
-        stop.set()
-        swapper.join()
+    with subprocess.Popen([sys.executable, "-c", _SWAP, *names], stdout=subprocess.PIPE) as swapper:
+        swapper.stdout.readline()
+        try:
+            for _ in range(5000):
+                try:
+                    results.add(content(root, path))
+                except FilesError as error:
+                    results.add(error.code)
+        finally:
+            swapper.kill()
+    assert len(results) > 1, "the names were never exchanged"
     return results
 
 
