@@ -38,6 +38,9 @@ class Channel(filesystem.Channel):
                 payload = json.loads(taken.read_bytes())
             except FileNotFoundError:
                 continue  # another worker was faster, or the folder was wiped
+            except ValueError:
+                taken.unlink(missing_ok=True)  # a full disk cut it short; the sweep sends the job again
+                continue
             taken.unlink(missing_ok=True)
             return payload
         raise Empty

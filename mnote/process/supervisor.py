@@ -98,9 +98,13 @@ def _start(child: Child, keep_open: tuple[int, ...]) -> subprocess.Popen[str]:
 
 
 def _relay(process: subprocess.Popen[str], name: str, say: Callable[[str], None]) -> threading.Thread:
+    stream = process.stdout
+    assert stream is not None  # noqa: S101 it was opened as a pipe
+
     def copy() -> None:
-        for line in process.stdout or ():
-            say(f"[{name}] {line.rstrip()}")
+        with stream:
+            for line in stream:
+                say(f"[{name}] {line.rstrip()}")
 
     reader = threading.Thread(target=copy, name=f"lines-{name}", daemon=True)
     reader.start()
