@@ -104,19 +104,6 @@ class StaleVersion(base.AppError):
     title = _("This was changed meanwhile")
 
 
-class IdempotencyKeyReused(base.Unprocessable):
-    """One Idempotency-Key, two different requests."""
-
-    code = "idempotency-key-reused"
-    title = _("This key was used for another request")
-
-
-class IdempotencyInProgress(base.Conflict):
-    code = "idempotency-in-progress"
-    title = _("The same request is being worked on")
-    retryable = True
-
-
 class QuotaExceeded(base.TooLarge):
     code = "quota-exceeded"
     title = _("The workspace has no room left for uploads")
@@ -152,11 +139,19 @@ class AddressNotAllowed(base.Unprocessable):
 
 
 class AddressFailed(base.AppError):
-    """The address was asked and did not give a usable page."""
+    """The address was asked and gave no usable page; asking again does not help."""
 
     code = "address-failed"
     status = 502
     title = _("This address could not be fetched")
+
+
+class AddressUnreachable(AddressFailed):
+    """The address did not answer, or not in time."""
+
+    code = "address-unreachable"
+    title = _("This address does not answer")
+    retryable = True
 
 
 _PROVIDER_ERRORS: dict[str, type[ProviderFailed]] = {

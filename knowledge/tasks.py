@@ -8,8 +8,10 @@ from celery import shared_task
 from django.utils import timezone
 
 from knowledge.models import Document, KnowledgeBase, Source
-from knowledge.services import documents, drain, reconcile, registry, removal, sources, sync
+from knowledge.services import documents, drain, reconcile, registry, removal, sources, sync, web_import
 from mnote.jobs import JobContext, job
+from mnote.models import Root
+from mnote.principals import Principal
 from mnote.services import jobs
 
 
@@ -60,6 +62,20 @@ def purge_kb(context: JobContext) -> dict[str, Any]:
 def workspace_sanity_check(context: JobContext) -> dict[str, Any]:
     kb = KnowledgeBase.objects.filter(id=context.payload["kb_id"], archived_at__isnull=True).first()
     return reconcile.reconcile(kb=kb, repair=True).as_json() if kb else {"skipped": "no longer wanted"}
+
+
+@job("knowledge.import_address", max_attempts=3)
+def import_address(context: JobContext) -> dict[str, Any]:
+    user, payload = context.job.requested_by, context.payload
+    kb = KnowledgeBase.objects.select_related("workspace").filter(id=payload["kb_id"], archived_at=None).first()
+    root = Root.objects.select_related("workspace").filter(pk=payload["root_id"]).first()
+    if user is None or kb is None or root is None:
+        return {"skipped": "no longer wanted"}
+    uploaded = web_import.import_address(
+        principal=Principal(user=user), kb=kb, root=root, folder=payload["folder"], url=payload["url"],
+        name=payload["name"],
+    )  # fmt: skip
+    return {"path": uploaded.path, "sourceId": uploaded.attached.document.id if uploaded.attached else ""}
 
 
 @job("knowledge.housekeeping", queue="bulk", max_attempts=2)

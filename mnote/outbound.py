@@ -78,6 +78,11 @@ def validate_outbound(url: str, policy: OutboundPolicy) -> Target:
     return Target(url=url, scheme=scheme, host=host, port=port, address=addresses[0])
 
 
+def check_form(url: str) -> None:
+    """Check what can be checked of an address without looking up its host. Raises AddressRefused."""
+    _parts(url)
+
+
 def is_public(address: str) -> bool:
     """Say whether an IP address belongs to the public Internet. IPv4 wrapped in IPv6 does not, save that of NAT64, by
     which networks without IPv4 reach the rest; what is wrapped there is judged."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urljoin, urlsplit
 
 from lxml import etree
@@ -12,7 +12,7 @@ from knowledge.parsing.archives import local_name
 
 _DROPPED = frozenset({
     "script", "style", "noscript", "template", "head", "svg", "iframe", "object", "canvas", "form", "button", "input",
-    "select", "textarea", "nav", "dialog", "audio", "video", "picture-source",
+    "select", "textarea", "nav", "dialog", "audio", "video",
 })  # fmt: skip
 #: Left out unless they are inside the main part, where they are headings and notes of the text itself.
 _FRAME = frozenset({"header", "footer", "aside"})
@@ -25,17 +25,17 @@ _BLOCKS = frozenset({
 _MAX_DEPTH = 120
 _MIN_MAIN_CHARS = 200
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
+_SPACE_RUNS = re.compile(r" {2,}")
 _MARKS = re.compile(r"([\\`*_\[\]<>])")
-_LINE_START = re.compile(r"^(\s*)([#>+-]|\d+[.)])(?=\s)")
+_LINE_START = re.compile(r"^(\d*)([#>+.)-])(?=\s)")
 _SCHEMES = frozenset({"http", "https", "mailto"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Context:
-    """Where in the page we are: the page's address, the marks before each line, how deep in the tree."""
+    """Where in the page we are: the page's address, how deep in the tree, and whether inside the main part."""
 
     base: str
-    prefix: str = ""
     depth: int = 0
     in_main: bool = False
 
@@ -57,7 +57,7 @@ def _main_part(root: etree._Element) -> etree._Element:
     """Return <main> or the one <article> when it holds a fair part of the text, else the whole page."""
     for name in _MAIN:
         found = list(root.iter(name))
-        if len(found) == 1 and len("".join(found[0].itertext())) >= _MIN_MAIN_CHARS:
+        if len(found) == 1 and len(_plain(found[0])) >= _MIN_MAIN_CHARS:
             return found[0]
     return root
 
@@ -80,7 +80,7 @@ def _block(element: etree._Element, context: _Context) -> list[str]:
     name = local_name(element)
     inner = _deeper(context)
     if inner is None:
-        return [_escaped(_SPACE.sub(" ", "".join(str(part) for part in element.itertext())).strip())]
+        return [_escaped(_SPACE.sub(" ", _plain(element)).strip())]
     if name in _HEADINGS:
         text = _line(element, inner)
         return [_HEADINGS[name] + text] if text else []
@@ -89,7 +89,7 @@ def _block(element: etree._Element, context: _Context) -> list[str]:
     if name == "pre":
         return [_code(element)]
     if name == "blockquote":
-        return ["\n\n".join(_quoted(block) for block in _blocks(element, inner))]
+        return ["\n>\n".join(_quoted(block) for block in _blocks(element, inner))]
     if name == "table":
         return [_table(element, inner)]
     if name == "hr":
@@ -118,14 +118,14 @@ def _inline(element: etree._Element, context: _Context) -> str:
     if _is_left_out(element, context):
         return ""
     if inner is None:
-        return _escaped(" ".join(str(part) for part in element.itertext()))
+        return _escaped(_SPACE.sub(" ", _plain(element)))
     name = local_name(element)
     if name == "br":
         return "\\\n"
     if name == "img":
         return _image(element, context)
     if name in ("code", "kbd", "samp", "tt"):
-        return _code_span("".join(str(part) for part in element.itertext()))
+        return _code_span(_plain(element))
     body = _text(element.text) + "".join(_inline(child, inner) + _text(child.tail) for child in element)
     if name == "a":
         return _link(body, element.get("href"), context)
@@ -173,12 +173,17 @@ def _list(element: etree._Element, context: _Context, *, ordered: bool) -> str:
         mark = f"{number}. " if ordered else "- "
         body = "\n\n".join(_blocks(item, context)).strip()
         if body:
-            lines.append(mark + body.replace("\n", "\n" + " " * len(mark)))
+            lines.append(mark + _indented(body, len(mark)))
     return "\n".join(lines)
 
 
+def _indented(body: str, columns: int) -> str:
+    first, *rest = body.split("\n")
+    return "\n".join([first, *(" " * columns + line if line else "" for line in rest)])
+
+
 def _code(element: etree._Element) -> str:
-    text = "".join(str(part) for part in element.itertext()).replace("\r\n", "\n").strip("\n")
+    text = _plain(element).replace("\r\n", "\n").strip("\n")
     runs = [len(run) for run in re.findall(r"`+", text)]
     fence = "`" * max(3, 1 + max(runs, default=0))
     return f"{fence}\n{text}\n{fence}"
@@ -218,11 +223,12 @@ def _quoted(block: str) -> str:
 
 
 def _paragraph(parts: list[str]) -> str:
-    lines = [" ".join(line.split(" ")).strip() for line in _SPACE_RUNS.sub(" ", "".join(parts)).split("\n")]
+    lines = [line.strip() for line in _SPACE_RUNS.sub(" ", "".join(parts)).split("\n")]
     return "\n".join(_LINE_START.sub(r"\1\\\2", line) for line in lines if line.strip("\\ "))
 
 
-_SPACE_RUNS = re.compile(r" {2,}")
+def _plain(element: etree._Element) -> str:
+    return "".join(str(part) for part in element.itertext())
 
 
 def _text(text: str | None) -> str:
@@ -237,4 +243,4 @@ def _deeper(context: _Context) -> _Context | None:
     """Return the context one level down, None where the page is nested too deeply to be followed."""
     if context.depth >= _MAX_DEPTH:
         return None
-    return _Context(base=context.base, prefix=context.prefix, depth=context.depth + 1, in_main=context.in_main)
+    return replace(context, depth=context.depth + 1)

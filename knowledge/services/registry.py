@@ -17,6 +17,7 @@ from knowledge.scanner.fingerprint import Fingerprint
 from knowledge.scanner.result import FoundFile, Skipped
 from knowledge.services import documents, revisions
 from mnote.ids import text_key
+from mnote.models import Job
 from mnote.services import jobs
 
 BATCH = 500
@@ -115,9 +116,9 @@ def mark_missing(document: Document) -> None:
     )  # fmt: skip
 
 
-def request_work(kb: KnowledgeBase) -> None:
-    """Make sure that somebody works through the waiting documents of a knowledge base."""
-    for slot in range(WORKERS_PER_KB):
+def request_work(kb: KnowledgeBase) -> Job:
+    """Make sure that somebody works through the waiting documents of a knowledge base; return one of the jobs."""
+    asked = [
         jobs.enqueue(
             kind="resource_parse",
             payload={"kb_id": kb.id, "slot": slot},
@@ -126,6 +127,9 @@ def request_work(kb: KnowledgeBase) -> None:
             kb_id=kb.id,
             queue="bulk",
         )
+        for slot in range(WORKERS_PER_KB)
+    ]
+    return asked[0]
 
 
 def path_fields(path: str) -> dict[str, str]:

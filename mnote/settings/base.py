@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mnote.settings.env import env_bool, env_int, env_path, env_str
+from mnote.settings.env import env_bool, env_int, env_list, env_path, env_str
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 VERSION = "0.1.0"
@@ -37,6 +37,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "django_filters",
     "drf_spectacular",
+    "drf_spectacular_sidecar",
     "mnote",
     "knowledge",
     "pageai",
@@ -140,6 +141,11 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": r"/api/",
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "OAS_VERSION": "3.1.0",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "knowledge.api.published.add_components",
+    ],
 }
 
 # --- Work in the background (the rows are the queue; the broker only rings) -----------------------------------------
@@ -169,6 +175,8 @@ MNOTE_MAX_FILE_MB = env_int("MNOTE_MAX_FILE_MB", 200, minimum=1)
 MNOTE_UPLOAD_MAX_MB = env_int("MNOTE_UPLOAD_MAX_MB", 100, minimum=1)
 MNOTE_WORKSPACE_QUOTA_MB = env_int("MNOTE_WORKSPACE_QUOTA_MB", 10_240, minimum=1)
 MNOTE_ALLOW_WEB_IMPORT = env_bool("MNOTE_ALLOW_WEB_IMPORT", default=False)
+#: Hosts ("name" or "name:port") that may be fetched although they are not on the public Internet.
+MNOTE_WEB_IMPORT_HOSTS = env_list("MNOTE_WEB_IMPORT_HOSTS")
 
 LOGGING = {
     "version": 1,
