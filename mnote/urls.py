@@ -25,6 +25,7 @@ _pages: list[URLPattern | URLResolver] = [
 
 urlpatterns = [
     path("", include((_pages, "mnote"))),
+    path("", include("knowledge.urls")),
     path("admin/", admin.site.urls),
     path("api/", include("mnote.api.urls")),
     path("api/", include("knowledge.api.urls")),

@@ -37,10 +37,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendering:
-    """`kind` names the template of `body`."""
+    """`kind` names what shows `body`: note, lines, pages, slides, tables, passages, or picture, which has none."""
 
     kind: str
-    body: Body
+    body: Body | None
 
 
 def render(source_map: SourceMap, *, path: str, request: Request, links: Links) -> Rendering:

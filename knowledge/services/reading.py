@@ -12,9 +12,10 @@ from knowledge.exceptions import LocatorInvalid
 from knowledge.parsing.source_map import LINE_KINDS, BBox, SourceMap
 from knowledge.rendering.documents import Request
 from knowledge.rendering.marks import Mark, MarkKind
-from knowledge.rendering.tables import Range, lines_in, parse_range
+from knowledge.rendering.tables import Range, lines_in
 from knowledge.services import opening, references
 from knowledge.services.opening import OpenedPlace
+from knowledge.services.references import CitationToken
 from mnote.exceptions import NotFound
 from mnote.models import Root
 from mnote.principals import Principal
@@ -54,20 +55,28 @@ class Occurrence:
 class Reading:
     """A file opened at a place.
 
-    `is_cited` says that a citation led here; then `place.state` is what became of it. `cited_path` is the path it was
-    cited under. `is_unknown` means that the citation in the address cannot be read. `request` says what to render.
+    `token` is the citation that led here; then `place.state` is what became of it. `is_unknown` means that the citation
+    in the address cannot be read. `request` says what to render.
     """
 
     place: OpenedPlace
     request: Request
-    is_cited: bool = False
+    token: CitationToken | None = None
     is_unknown: bool = False
-    cited_path: str = ""
     occurrences: tuple[Occurrence, ...] = ()
 
     @property
+    def is_cited(self) -> bool:
+        return self.token is not None
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether words were cited, and not the file as a whole."""
+        return self.token is not None and self.token.citation.anchor.length > 0
+
+    @property
     def is_renamed(self) -> bool:
-        return bool(self.cited_path) and self.cited_path != self.place.path
+        return self.token is not None and self.token.path != self.place.path
 
 
 def read(*, principal: Principal, root: Root, path: str, pointer: Pointer) -> Reading:
@@ -85,24 +94,20 @@ def read(*, principal: Principal, root: Root, path: str, pointer: Pointer) -> Re
         if (token.workspace_id, token.root_key) != (root.workspace_id, root.key):
             raise NotFound
         place = opening.open_citation(principal=principal, token=token)
-        return _cited(place, token.path, pointer)
+        return _cited(place, token, pointer)
     return _pointed(principal, root, path, pointer)
 
 
-def _cited(place: OpenedPlace, cited_path: str, pointer: Pointer) -> Reading:
+def _cited(place: OpenedPlace, token: CitationToken, pointer: Pointer) -> Reading:
     occurrences: tuple[Occurrence, ...] = ()
     request = Request(start=pointer.start, end=pointer.end)
     if place.source_map is not None and not place.locator.degraded:
         if place.state is LocatorState.CHANGED:
-            return Reading(
-                place=place,
-                request=replace(request, marks=(_mark(place.locator, MarkKind.NEAR),)),
-                is_cited=True,
-                cited_path=cited_path,
-            )
+            near = (_mark(place.locator, MarkKind.NEAR),)
+            return Reading(place=place, request=replace(request, marks=near), token=token)
         place, occurrences, marks = _occurrences(place, place.source_map, pointer.nth)
         request = replace(request, marks=marks)
-    return Reading(place=place, request=request, is_cited=True, cited_path=cited_path, occurrences=occurrences)
+    return Reading(place=place, request=request, token=token, occurrences=occurrences)
 
 
 def _occurrences(
@@ -203,8 +208,3 @@ def _sheet_line(source_map: SourceMap, pointer: Pointer) -> int | None:
         return None
     places = enumerate(source_map.places, start=1)
     return next((number for number, place in places if place.sheet == pointer.sheet and place.row is not None), None)
-
-
-def read_cells(written: str) -> Range | None:
-    """Read a range such as "A2:D9" as an address carries it; None for anything else."""
-    return parse_range(written) if written else None
