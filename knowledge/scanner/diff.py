@@ -45,8 +45,8 @@ def diff(
 ) -> ChangeSet:
     """Compare the known files of one source (paths are unique) with a scan of it.
 
-    `hash_of` reads a path and gives its sha256 as lower-case hex; when it raises `ChangedWhileReading` or a
-    `FilesError` the path is deferred. Files written less than `settle_ns` ago are deferred too. `hash_all` reads every
+    `hash_of` reads a path and gives its sha256 as lower-case hex; when it raises `ChangedWhileReading`, a
+    `FilesError` or an `OSError` the path is deferred. Files written less than `settle_ns` ago are deferred too. `hash_all` reads every
     file, for the pass that finds what no stat number shows.
     """
     comparison = _Comparison(
@@ -245,7 +245,7 @@ class _Comparison:
         if path not in self.hashes and path not in self.deferred:
             try:
                 self.hashes[path] = self.hash_of(path)
-            except (ChangedWhileReading, FilesError):
+            except (ChangedWhileReading, FilesError, OSError):
                 self.deferred.add(path)
         return self.hashes.get(path)
 

@@ -1,3 +1,4 @@
+import errno
 import hashlib
 import os
 import shutil
@@ -479,7 +480,7 @@ def test_known_files_beside_the_source_are_held(source):
     assert said(source.changes(scanned=scanned)) == {"held": [("a.md", "not_scanned"), ("b.md", "not_scanned")]}
 
 
-@pytest.mark.parametrize("error", [ChangedWhileReading(), FileGone("a.md")])
+@pytest.mark.parametrize("error", [ChangedWhileReading(), FileGone("a.md"), OSError(errno.EIO, "failing disk")])
 def test_file_that_cannot_be_hashed_now_is_deferred(source, error):
     def hash_of(path):
         raise error

@@ -279,7 +279,7 @@ if os.geteuid() == 0:
     os.setresgid(65534, 65534, 65534)
     os.setresuid(65534, 65534, 65534)
 asked = [(open_below, "shut.md"), (list_folder, "shut"), (open_below, "shut/a.md"), (open_below, "pass/a.md"),
-         (list_folder, "pass")]
+         (list_folder, "pass"), (open_below, "doubt/a.md")]
 for function, path in asked:
     try:
         function(os.fsencode(sys.argv[1]), path)
@@ -298,9 +298,12 @@ def open_to_all():
 
 
 def test_rights_decide_what_can_be_read(open_to_all):
-    for name, mode in (("shut", 0), ("pass", stat.S_IXUSR | stat.S_IXOTH)):
+    """In a folder that may not be listed, a file known under two spellings cannot be told from another spelling."""
+    for name, mode in (("shut", 0), ("pass", stat.S_IXUSR | stat.S_IXOTH), ("doubt", stat.S_IXUSR | stat.S_IXOTH)):
         (open_to_all / name).mkdir()
         (open_to_all / name / "a.md").write_text("x")
+        if name == "doubt":
+            (open_to_all / name / "A.MD").hardlink_to(open_to_all / name / "a.md")
         (open_to_all / name).chmod(mode)
     (open_to_all / "shut.md").write_text("x")
     (open_to_all / "shut.md").chmod(0)
@@ -309,7 +312,7 @@ def test_rights_decide_what_can_be_read(open_to_all):
         [sys.executable, "-c", _AS_NOBODY, open_to_all], capture_output=True, text=True, check=True, cwd=HERE
     )
 
-    for name in ("shut", "pass"):
+    for name in ("shut", "pass", "doubt"):
         (open_to_all / name).chmod(0o700)
     assert answer.stdout.splitlines() == [
         "unreadable True",
@@ -317,4 +320,5 @@ def test_rights_decide_what_can_be_read(open_to_all):
         "unreadable True",
         "ok",
         "unreadable True",
+        "file_gone None",
     ]
