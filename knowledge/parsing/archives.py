@@ -26,8 +26,7 @@ class Archive:
 
     def __init__(self, data: bytes, limits: ParseLimits) -> None:
         if signature_of(data) == OLE:
-            if _ENCRYPTED_PACKAGE in data:
-                raise ParseError(ParseCode.ENCRYPTED, "the file is protected by a password")
+            check_not_locked(data)
             raise ParseError(ParseCode.UNSUPPORTED_TYPE, "the file has the older binary format")
         try:
             self._zip = zipfile.ZipFile(BytesIO(data))
@@ -79,6 +78,12 @@ class Archive:
             if self.has(name):
                 return name
         raise ParseError(ParseCode.UNSUPPORTED_TYPE, "the archive holds no such document")
+
+
+def check_not_locked(data: bytes) -> None:
+    """Raises ParseError encrypted for an Office file that is wrapped because it has a password."""
+    if _ENCRYPTED_PACKAGE in data:
+        raise ParseError(ParseCode.ENCRYPTED, "the file is protected by a password")
 
 
 def parse_xml(data: bytes) -> etree._Element:

@@ -50,7 +50,14 @@ _EXTENSIONS: tuple[tuple[re.Pattern[str], str], ...] = (
     (_BRACES, "proto sol"),
 )
 _CODE_PATTERNS = {extension: pattern for pattern, names in _EXTENSIONS for extension in names.split()}
+_MARKUP = frozenset({"rst", "tex", "org", "adoc", "asciidoc"})
 _MAX_NAME = 120
+
+
+def outline_name(name: str) -> str | None:
+    """Return the name of the outline that a file of this name has, or None for those that all text has."""
+    extension = _extension(name)
+    return extension if extension in _CODE_PATTERNS or extension in _MARKUP else None
 
 
 def code_headings(name: str, lines: Sequence[str]) -> Iterator[Heading]:

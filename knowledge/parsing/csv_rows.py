@@ -10,14 +10,13 @@ from knowledge.parsing.base import ParseInput
 from knowledge.parsing.decoding import decode_text
 from knowledge.parsing.derived import Derived
 from knowledge.parsing.file_types import type_for_name
-from knowledge.parsing.lines import one_line
+from knowledge.parsing.lines import CELL_GAP, one_line
 from knowledge.parsing.source_map import Place, ResourceKind, SourceMap
 from knowledge.parsing.text_size import check_data_size
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_ROWS = 50
 _SAMPLE_CHARS = 64 * 1024
-CELL_GAP = " | "
 
 
 class CsvParser:

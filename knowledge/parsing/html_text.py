@@ -10,7 +10,7 @@ from lxml import etree
 
 from knowledge.parsing.archives import local_name
 from knowledge.parsing.derived import Derived
-from knowledge.parsing.lines import one_line
+from knowledge.parsing.lines import CELL_GAP, one_line
 from knowledge.parsing.source_map import Link, Place
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -40,7 +40,6 @@ _SPACED = frozenset(
 _NOT_A_ROW = frozenset({"table", *_HEADINGS})
 #: libxml2 stops counting lines here.
 _LAST_COUNTED_LINE = 65_535
-CELL_GAP = " | "
 
 
 def read_html(root: etree._Element, derived: Derived, place: Place) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+#: Stands between the cells of a row in derived text.
+CELL_GAP = " | "
+
 _BREAK = re.compile(r"\r\n|\r")
 
 

@@ -17,7 +17,8 @@ from knowledge.parsing.pdf_files import open_pdf
 from knowledge.parsing.pdf_layout import Run
 from knowledge.parsing.source_map import BBox
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
+#: Controls, and the signs for a glyph that stands for no known character: they are nothing that a reader sees.
+_UNREADABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd-\uffff]")
 _OPTIONS: dict[str, Any] = {
     "ocr_enabled": False,
     "quiet": True,
@@ -149,7 +150,7 @@ class _Sheet:
 
     def _runs(self, source: liteparse.ParsedPage, turn: int, *, wanted: int = 0) -> Iterator[Run]:
         for item in source.text_items:
-            text = one_line(_CONTROLS.sub("", item.text))
+            text = one_line(_UNREADABLE.sub("", item.text))
             box = self._box(item, turn)
             if text and box is not None and _turn(item) == wanted:
                 yield Run(text=text, bbox=box, upright=self._raw(item))

@@ -46,7 +46,8 @@ def parser_for(name: str) -> ParseProvider:
     if not found.parser:
         raise ParseError(ParseCode.NO_TEXT, "an image holds no text of its own")
     module = import_module(f"knowledge.parsing.{found.parser}")
-    parser: ParseProvider = getattr(module, _PARSERS[found.parser])()
+    make = getattr(module, _PARSERS[found.parser])
+    parser: ParseProvider = make(name) if found.parser == "text" else make()
     return parser
 
 

@@ -8,17 +8,15 @@ from typing import Any
 
 import python_calamine as calamine
 
-from knowledge.parsing.archives import Archive, core_title
+from knowledge.parsing.archives import Archive, check_not_locked, core_title
 from knowledge.parsing.base import ParseCode, ParseError, ParseInput
 from knowledge.parsing.derived import Derived
 from knowledge.parsing.file_types import type_for_name
-from knowledge.parsing.lines import one_line
+from knowledge.parsing.lines import CELL_GAP, one_line
 from knowledge.parsing.signatures import OLE, signature_of
 from knowledge.parsing.source_map import Place, ResourceKind, SourceMap
 
-CELL_GAP = " | "
 _MIDNIGHT = time()
-_ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 
 
 class SheetsParser:
@@ -49,8 +47,7 @@ class SheetsParser:
 def _checked_title(item: ParseInput) -> str | None:
     """Check the container before the reader trusts it. Raises ParseError."""
     if signature_of(item.data) == OLE:
-        if _ENCRYPTED_PACKAGE in item.data:
-            raise ParseError(ParseCode.ENCRYPTED, "the file is protected by a password")
+        check_not_locked(item.data)
         return None
     archive = Archive(item.data, item.limits)
     archive.verify()

@@ -11,14 +11,13 @@ from knowledge.parsing.archives import Archive, attribute, child, core_title, lo
 from knowledge.parsing.base import ParseCode, ParseError, ParseInput
 from knowledge.parsing.derived import Derived
 from knowledge.parsing.file_types import type_for_name
-from knowledge.parsing.lines import one_line
+from knowledge.parsing.lines import CELL_GAP, one_line
 from knowledge.parsing.outline import MAX_TITLE
 from knowledge.parsing.source_map import Link, Place, ResourceKind, SourceMap
 
 _TITLES = frozenset({"title", "ctrTitle"})
 _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr", "sldImg"})
 _BREAKS = frozenset({"br"})
-CELL_GAP = " | "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

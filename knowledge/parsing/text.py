@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from knowledge.parsing.base import ParseInput
 from knowledge.parsing.blocks import Blocks, Span
-from knowledge.parsing.code_outline import code_headings, text_headings
+from knowledge.parsing.code_outline import code_headings, outline_name, text_headings
 from knowledge.parsing.decoding import decode_text
 from knowledge.parsing.file_types import type_for_name
 from knowledge.parsing.lines import split_lines
@@ -16,10 +16,15 @@ from knowledge.parsing.text_size import check_data_size, check_text_size
 
 
 class TextParser:
-    """Reads everything that is lines of text and has no parser of its own."""
+    """Reads everything that is lines of text and has no parser of its own.
+
+    The same bytes have other sections as Python than as prose, so the revision names the way of outlining.
+    """
 
     provider_id = "text"
-    revision = "1"
+
+    def __init__(self, name: str = "") -> None:
+        self.revision = f"1/{outline_name(name) or _kind(name)}"
 
     def can_parse(self, item: ParseInput) -> bool:
         return _kind(item.name) is not None

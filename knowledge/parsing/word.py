@@ -11,14 +11,13 @@ from knowledge.parsing.archives import Archive, attribute, child, core_title, lo
 from knowledge.parsing.base import ParseCode, ParseError, ParseInput
 from knowledge.parsing.derived import Derived
 from knowledge.parsing.file_types import type_for_name
-from knowledge.parsing.lines import one_line
+from knowledge.parsing.lines import CELL_GAP, one_line
 from knowledge.parsing.source_map import Link, Place, ResourceKind, SourceMap
 from knowledge.parsing.word_styles import Styles
 from knowledge.parsing.word_text import box_paragraphs, hyperlinks, paragraph_text
 
 _WRAPPERS = frozenset({"sdt", "sdtContent", "customXml", "smartTag", "ins", "moveTo"})
 _NOTES = ("footnotes", "endnotes")
-CELL_GAP = " | "
 
 
 class WordParser:

@@ -124,6 +124,8 @@ class ParsePool:
         """A forked process must not talk to its parent's children."""
         if self._owner == os.getpid():
             return
+        for child in self._children:
+            child.forget()
         self._owner, self._lock, self._children = os.getpid(), threading.Lock(), set()
         self._idle = _slots(self._size)
 
@@ -182,6 +184,10 @@ class _Child:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._socket.close()
+
+    def forget(self) -> None:
+        """Let go of a child that another process owns."""
         self._socket.close()
 
     def _exchange(

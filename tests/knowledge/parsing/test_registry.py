@@ -65,3 +65,9 @@ def test_name_is_checked_against_the_content(name: str, data: bytes, code: Parse
 
 def test_text_about_pdf_is_text() -> None:
     assert refusal("a.md", b"%PDF-1.4 " + PNG) is ParseCode.CORRUPT
+
+
+def test_revision_tells_ways_of_outlining_apart() -> None:
+    assert parser_for("a.py").revision != parser_for("a.txt").revision
+    assert parser_for("a.txt").revision == parser_for("README").revision
+    assert parser_for("a.md").revision == parser_for("b.markdown").revision

@@ -231,6 +231,23 @@ def test_children_leave_when_the_process_that_owns_them_is_killed(tmp_path: Path
     os.close(watched)
 
 
+def test_pool_in_a_forked_process_starts_children_of_its_own(pool: ParsePool, tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from knowledge.parsing.worker_pool import ParsePool\n"
+        "pool = ParsePool(1)\n"
+        "fd = os.open(sys.argv[1], os.O_RDONLY)\n"
+        "pool.parse(fd, 'a.md'); before = pool.child_pids\n"
+        "if os.fork() == 0:\n"
+        "    own = pool.parse(fd, 'a.md').text == 'text' and not pool.child_pids & before\n"
+        "    pool.close(); os._exit(0 if own else 1)\n"
+        "code = os.waitstatus_to_exitcode(os.wait()[1])\n"
+        "sys.exit(code or (pool.parse(fd, 'a.md').text != 'text') or pool.child_pids != before)\n"
+    )
+    (tmp_path / "a.md").write_text("text")
+
+    assert subprocess.run([sys.executable, "-c", script, str(tmp_path / "a.md")], check=False).returncode == 0
+
+
 def test_child_knows_no_django_and_no_secret(pool: ParsePool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MNOTE_SECRET_KEY", "do-not-pass")
     with ParsePool(1) as fresh, opened(tmp_path, "a.md", b"text") as descriptor:
