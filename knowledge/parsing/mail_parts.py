@@ -92,7 +92,7 @@ def _read_part(part: EmailMessage, path: str, derived: Derived) -> None:
         _read_text(part, place, derived)
     elif name:
         derived.add_blank(place)
-        derived.add(one_line(name), place, "caption")
+        derived.add(one_line(name.replace("\ufffd", "_")), place, "caption")
 
 
 def _read_text(part: EmailMessage, place: Place, derived: Derived) -> None:
