@@ -81,7 +81,7 @@ def catalogues(**_: Any) -> list[CheckMessage]:
     if not stale:
         return []
     names = ", ".join(sorted(set(stale)))
-    hint = "Run `python manage.py compilemessages`."
+    hint = "Run `python manage.py compile_catalogues` as an account that may write the code folder."
     return [Warning(f"These translations are not compiled: {names}.", hint=hint, id="mnote.W008")]
 
 
