@@ -46,8 +46,8 @@ def diff(
     """Compare the known files of one source (paths are unique) with a scan of it.
 
     `hash_of` reads a path and gives its sha256 as lower-case hex; when it raises `ChangedWhileReading`, a
-    `FilesError` or an `OSError` the path is deferred. Files written less than `settle_ns` ago are deferred too. `hash_all` reads every
-    file, for the pass that finds what no stat number shows.
+    `FilesError` or an `OSError` the path is deferred. Files written less than `settle_ns` ago are deferred too.
+    `hash_all` reads every file, for the pass that finds what no stat number shows.
     """
     comparison = _Comparison(
         known={file.path: file for file in known},

@@ -91,7 +91,7 @@ class _Walk:
         path = self.rules.path
         reason = _reason_of_source(root, path)
         if reason:
-            self.skipped.append(Skipped(path=path, reason=reason))
+            self._skip(path, reason, is_folder=True)
             return RootState.OK
         try:
             return self._run_there(root, path)
@@ -173,8 +173,8 @@ class _Walk:
                     self._take_entry(folder, entry, name, path)
             except FileNotFoundError:
                 continue
-            except OSError:
-                self._fail(path, UnreadCause.FAILED)
+            except OSError as error:
+                self._fail(path, UnreadCause.DENIED if isinstance(error, PermissionError) else UnreadCause.FAILED)
                 self._skip(path, SkipReason.UNREADABLE)
 
     def _list(self, folder: _Folder) -> list[tuple[os.DirEntry[str], str]]:
@@ -253,7 +253,7 @@ def _reason_of_source(root: bytes, path: str) -> SkipReason | None:
     """Say why a source may never be indexed because of where it lies. Hidden folders may: somebody chose this one."""
     names = path.split("/") if path else []
     for depth, name in enumerate(names):
-        reason = ignore_reason(name, is_folder=depth < len(names) - 1)
+        reason = ignore_reason(name, is_folder=True)
         if reason and reason is not SkipReason.HIDDEN:
             return reason
         if name.endswith(OCR_SUFFIX) and is_note_sidecar(name, _names_in(root, "/".join(names[:depth]))):

@@ -410,6 +410,17 @@ def test_file_moved_out_of_a_folder_now_excluded_is_a_move(source):
     assert said(changes) == {"moved": [("docs/c.md", "c.md")], "withdrawn": [("docs/deep/d.md", "excluded")]}
 
 
+def test_files_below_a_source_never_indexed_are_withdrawn(source):
+    os.rename(source.path("docs"), source.path("plan.ocr"))
+    source.learn()
+    source.write("plan.md", b"the note of these pages")
+    source.known = {path: known for path, known in source.known.items() if path.startswith("plan.ocr/")}
+
+    changes = source.changes(scanned=scan(source.root, rules(path="plan.ocr")))
+
+    assert said(changes) == {"withdrawn": [("plan.ocr/c.md", "sidecar"), ("plan.ocr/deep/d.md", "sidecar")]}
+
+
 def test_withdrawn_file_is_said_once_and_comes_back_as_changed(source):
     source.known["a.md"] = replace(source.known["a.md"], state=KnownState.WITHDRAWN)
 

@@ -228,6 +228,13 @@ def test_source_in_a_place_never_indexed_gives_its_reason(root, put, source, rea
     assert (paths(result), reasons(result)) == ([], {source: reason})
 
 
+@pytest.mark.parametrize("source", ["backup~", "x.env", "4913"])
+def test_folder_may_be_chosen_whose_name_only_marks_files(root, put, source):
+    put(f"{source}/a.md".encode())
+
+    assert paths(scan(root, rules(path=source))) == [f"{source}/a.md"]
+
+
 def test_hidden_folder_may_be_chosen_as_source(root, put):
     put(b".vault/a.md")
 
@@ -344,13 +351,17 @@ def test_folder_closed_to_us_is_partial():
         (folder / "a.md").write_text("x")
         (folder / "shut" / "b.md").write_text("x")
         (folder / "shut").chmod(0)
+        (folder / "half").mkdir()
+        (folder / "half" / "c.md").write_text("x")
+        (folder / "half").chmod(0o444)
 
         answer = subprocess.run(
             [sys.executable, "-c", _AS_NOBODY, name], capture_output=True, text=True, check=True, cwd=HERE
         )
 
-        (folder / "shut").chmod(0o700)
-    assert answer.stdout.strip() == "partial ['a.md'] [('shut', 'denied')]"
+        for closed in ("shut", "half"):
+            (folder / closed).chmod(0o700)
+    assert answer.stdout.strip() == "partial ['a.md'] [('half/c.md', 'denied'), ('shut', 'denied')]"
 
 
 def test_estimate_sums_up_types_and_reasons(root, put):
