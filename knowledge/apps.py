@@ -11,6 +11,13 @@ class KnowledgeConfig(AppConfig):
 
     def ready(self) -> None:
         post_migrate.connect(_create_triggers, sender=self)
+        from knowledge.selectors.home import knowledge_bases  # noqa: PLC0415 models can be imported from here on
+        from knowledge.services import revisions  # noqa: PLC0415
+        from mnote import revisions as watched  # noqa: PLC0415
+        from mnote.selectors import home  # noqa: PLC0415
+
+        home.register(knowledge_bases)
+        watched.register(watched.DOCUMENTS, lambda workspace_id, _since: revisions.current(workspace_id))
 
 
 def _create_triggers(*, using: str, **_: Any) -> None:

@@ -22,14 +22,17 @@ from mnote.selectors import access, health
 THEME_COOKIE = "mnote_theme"
 THEMES = ("light", "dark")
 
-#: Name of the page, icon, word. A page that no app serves has no entry.
-_PLACES: list[tuple[str, str, Promise]] = [
-    ("mnote:home", "home", gettext_lazy("Home")),
-    ("knowledge:files", "folder", gettext_lazy("Files")),
-    ("knowledge:kb-list", "book", gettext_lazy("Knowledge bases")),
-    ("knowledge:search", "search", gettext_lazy("Search")),
-    ("knowledge:activity", "pulse", gettext_lazy("Activity")),
+#: Page, icon, word, and the beginnings of the names of all pages that belong there; the first that fits counts.
+#: A page that no app serves has no entry.
+_PLACES: list[tuple[str, str, Promise, tuple[str, ...]]] = [
+    ("mnote:home", "home", gettext_lazy("Home"), ("mnote:home",)),
+    ("knowledge:files", "folder", gettext_lazy("Files"), ("knowledge:files", "knowledge:open", "knowledge:wiki")),
+    ("knowledge:search", "search", gettext_lazy("Search"), ("knowledge:search",)),
+    ("knowledge:activity", "pulse", gettext_lazy("Activity"), ("knowledge:activity",)),
+    ("knowledge:kb-list", "book", gettext_lazy("Knowledge bases"), ("knowledge:",)),
 ]
+#: The order in which they are shown.
+_ORDER = ("mnote:home", "knowledge:files", "knowledge:kb-list", "knowledge:search", "knowledge:activity")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +63,17 @@ class Shell:
 
     @cached_property
     def places(self) -> list[Place]:
-        """The entries of the rail; the one whose address covers the page most closely is the current one."""
+        """The entries of the rail, the one the page belongs to marked."""
         if self._principal is None:
             return []
-        found = [(_url_of(name), icon, word) for name, icon, word in _PLACES]
-        urls = [url for url, _icon, _word in found if url]
-        current = max((url for url in urls if self._is_at(url)), key=len, default="")
-        return [Place(url=url, icon=icon, word=word, is_current=url == current) for url, icon, word in found if url]
+        match = self._request.resolver_match
+        page = match.view_name if match else ""
+        current = next((name for name, _icon, _word, own in _PLACES if page.startswith(own)), "")
+        return [
+            Place(url=url, icon=icon, word=word, is_current=name == current)
+            for name, icon, word, _own in sorted(_PLACES, key=lambda place: _ORDER.index(place[0]))
+            if (url := _url_of(name))
+        ]
 
     @cached_property
     def workspaces(self) -> list[Workspace]:
@@ -99,10 +106,6 @@ class Shell:
     @cached_property
     def _principal(self) -> Principal | None:
         return getattr(self._request, "principal", None)
-
-    def _is_at(self, url: str) -> bool:
-        path = self._request.path
-        return path == url or (url != _url_of("mnote:home") and path.startswith(url))
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from tests.browser.looks import Look
 from tests.browser.server import LiveSite
 from tests.factories.mnote import UserFactory
 
-CHROMIUM = "/usr/bin/chromium"
+_CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 _ARGUMENTS = [
     "--headless=new",
     "--no-sandbox",
@@ -50,15 +51,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    if not Path(CHROMIUM).exists():
-        message = f"{CHROMIUM} is not installed: the browser tests did not run"
+    program = next(filter(None, map(shutil.which, _CHROMIUM_NAMES)), None)
+    if program is None:
+        message = "Chromium is not installed: the browser tests did not run"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
     # Playwright's loop runs in this thread, so Django would take every query of a test for one inside a coroutine.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=_ARGUMENTS)
+        chromium = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
         yield chromium
         chromium.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]

@@ -35,3 +35,12 @@ def test_styleguide_is_accessible(look, visit, snap, accessible, administrator):
 
     snap(page, f"styleguide-{look}")
     accessible(page)
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=str)
+def test_error_page_is_accessible(look, visit, snap, accessible, people, complaints):
+    page = visit("/nothing-here/", as_user=people.alice, look=look)
+
+    snap(page, f"error-{look}")
+    accessible(page)
+    complaints.clear()  # the browser writes every 404 into its console

@@ -3,7 +3,10 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from tests.factories.mnote import RootFactory, UserFactory, WorkspaceFactory
+from mnote.models import Access
+from mnote.services import audit, grants
+from tests.factories.knowledge import DocumentFactory, KnowledgeBaseFactory
+from tests.factories.mnote import UserFactory, WorkspaceFactory
 
 
 def page_of(user, path="/"):
@@ -46,15 +49,36 @@ def test_home_never_shows_where_a_folder_lies_on_the_server(people):
     assert str(people.folder) not in page_of(people.alice).text
 
 
-def test_home_asks_the_database_equally_often_for_more_roots(people, django_assert_max_num_queries, tmp_path):
+def test_home_asks_the_database_equally_often_for_more_folders_and_knowledge_bases(
+    people, django_assert_max_num_queries, tmp_path
+):
     browser = Client()
     browser.force_login(people.alice)
+    KnowledgeBaseFactory(workspace=people.workspace, root=people.root, owner=people.alice)
     with django_assert_max_num_queries(50) as before:
         browser.get("/")
-    for number in range(5):
-        folder = tmp_path / f"more-{number}"
-        folder.mkdir()
-        RootFactory(workspace=people.workspace, folder=folder, key=f"more-{number}", name=f"More {number}")
+    for _ in range(5):
+        KnowledgeBaseFactory(workspace=people.workspace, root=people.root, owner=people.alice)
 
     with django_assert_max_num_queries(len(before)):
         browser.get("/")
+
+
+def test_home_says_what_was_done_lately(people):
+    kb = KnowledgeBaseFactory(workspace=people.workspace, root=people.root, owner=people.alice, name="Contracts 2024")
+    audit.record(
+        principal=people.principal("bob"), action="kb.sync", workspace=people.workspace, kb_id=kb.id, target=kb.name
+    )
+
+    assert "bob asked for a sync of Contracts 2024" in page_of(people.carol).text
+    assert "Contracts 2024" not in page_of(people.mallory).text
+
+
+def test_home_counts_only_what_its_reader_may_read(people):
+    kb = KnowledgeBaseFactory(workspace=people.workspace, root=people.root, owner=people.alice)
+    for path in ("open/a.md", "closed/b.md"):
+        DocumentFactory(kb=kb, source_path=path, index_status="failed")
+    grants.set_grant(root=people.root, prefix="closed", access=Access.NONE, holder=people.carol)
+
+    assert "2 failed" in page_of(people.alice).text
+    assert "1 failed" in page_of(people.carol).text

@@ -1,0 +1,49 @@
+"""What happened, said as a sentence: one table for the first page and the activity pages."""
+
+from __future__ import annotations
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+#: Action of an audit entry -> sentence; `who` did it to `what`.
+SENTENCES: dict[str, Promise] = {
+    "file.upload": _("%(who)s added the file %(what)s"),
+    "grant.remove": _("%(who)s took an access right back: %(what)s"),
+    "grant.set": _("%(who)s set an access right: %(what)s"),
+    "kb.archive": _("%(who)s removed the knowledge base %(what)s"),
+    "kb.create": _("%(who)s made the knowledge base %(what)s"),
+    "kb.pause": _("%(who)s paused the knowledge base %(what)s"),
+    "kb.resume": _("%(who)s let the knowledge base %(what)s go on"),
+    "kb.sync": _("%(who)s asked for a sync of %(what)s"),
+    "kb.update": _("%(who)s changed the settings of %(what)s"),
+    "source.add": _("%(who)s added the source %(what)s"),
+    "source.exclude": _("%(who)s excluded %(what)s"),
+    "source.freeze": _("%(who)s froze the source %(what)s"),
+    "source.include": _("%(who)s included %(what)s again"),
+    "source.remove": _("%(who)s removed the source %(what)s"),
+    "source.update": _("%(who)s changed the rules of the source %(what)s"),
+    "token.create": _("%(who)s made the token %(what)s"),
+    "token.revoke": _("%(who)s revoked the token %(what)s"),
+    "user.create": _("%(who)s made the account %(what)s"),
+    "user.update": _("%(who)s changed the account %(what)s"),
+    "user.activate": _("%(who)s opened the account %(what)s again"),
+    "user.change_password": _("%(who)s changed the password of %(what)s"),
+    "user.deactivate": _("%(who)s closed the account %(what)s"),
+    "user.make_sign_in_link": _("%(who)s made a sign-in link for %(what)s"),
+    "user.use_sign_in_link": _("%(who)s signed in with a link"),
+    "workspace.add_root": _("%(who)s added the folder %(what)s"),
+    "workspace.archive": _("%(who)s archived the workspace"),
+    "workspace.create": _("%(who)s made the workspace"),
+    "workspace.remove_member": _("%(who)s removed a member"),
+    "workspace.remove_root": _("%(who)s removed the folder %(what)s"),
+    "workspace.rename_root": _("%(who)s renamed the folder %(what)s"),
+    "workspace.restore": _("%(who)s showed the workspace again"),
+    "workspace.set_member": _("%(who)s added or changed a member"),
+    "workspace.update": _("%(who)s changed the workspace"),
+}
+
+
+def sentence(action: str, *, who: str, what: str) -> str:
+    """Say an entry in the active language. `who` is "" for MNote itself. An unknown action is said by its code."""
+    names = {"who": who or "MNote", "what": what}
+    return str(SENTENCES[action]) % names if action in SENTENCES else f"{names['who']}: {action} {what}".strip()
