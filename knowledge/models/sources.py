@@ -8,6 +8,9 @@ from mnote.models import Root, User
 
 
 class SyncMode(models.TextChoices):
+    """When a source is looked at. ON_CHANGE means at once when the system tells of a change, and by the interval too:
+    such hints get lost."""
+
     ON_CHANGE = "on_change", "on change"
     INTERVAL = "interval", "interval"
     MANUAL = "manual", "manual"
@@ -36,7 +39,7 @@ class Source(models.Model):
     include = models.JSONField(default=list, blank=True)
     exclude = models.JSONField(default=list, blank=True)
     max_file_mb = models.PositiveIntegerField(default=50)
-    sync_mode = models.CharField(max_length=10, choices=SyncMode.choices, default=SyncMode.INTERVAL)
+    sync_mode = models.CharField(max_length=10, choices=SyncMode.choices, default=SyncMode.ON_CHANGE)
     interval_minutes = models.PositiveIntegerField(default=15)
     disappearance = models.CharField(max_length=10, choices=Disappearance.choices, default=Disappearance.REMOVE)
     grace_hours = models.PositiveIntegerField(default=24)

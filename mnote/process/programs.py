@@ -26,3 +26,8 @@ def worker() -> Child:
     return Child(
         name="worker", command=(sys.executable, "-m", "celery", "--quiet", "--app", "mnote", "worker", *options)
     )
+
+
+def watcher() -> Child:
+    """The process that hears of changed files and asks for a look at them."""
+    return Child(name="watch", command=(sys.executable, str(settings.BASE_DIR / "manage.py"), "watch"))

@@ -42,7 +42,7 @@ class Command(BaseCommand):
         for line in ready.notes:
             self._say(line)
         os.environ.setdefault("MNOTE_LOG_LEVEL", "WARNING")
-        children = [] if once else [programs.web(host=host, port=port)]
+        children = [] if once else [programs.web(host=host, port=port), programs.watcher()]
         children += [programs.worker(), self._guide(ready, ask, once=once)]
         limit = settings.MNOTE_STOP_SECONDS + 2
         sys.exit(supervise(children, say=self._say, stop_seconds=limit, keep_open=held.descriptors))

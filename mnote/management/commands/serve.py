@@ -49,5 +49,5 @@ class Command(BaseCommand):
 
 
 def _children(roles: tuple[str, ...], host: str, port: int) -> list[Child]:
-    made = {"web": lambda: programs.web(host=host, port=port), "worker": programs.worker}
-    return [made[role]() for role in roles]
+    web = [programs.web(host=host, port=port)] if "web" in roles else []
+    return web + ([programs.worker(), programs.watcher()] if "worker" in roles else [])
