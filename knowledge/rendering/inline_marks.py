@@ -197,8 +197,10 @@ def _sum_up(node: _Node) -> None:
 
 
 def _emit(nodes: Sequence[_Node], anchors: Anchors, sign: str) -> Iterator[str]:
+    is_first = True
     for (mixed, _), group in groupby(nodes, key=lambda node: (node.mixed, id(node.mark))):
         found = list(group)
+        is_inside, is_first = not is_first, False
         mark = found[0].mark
         if mixed:
             for node in found:
@@ -206,4 +208,6 @@ def _emit(nodes: Sequence[_Node], anchors: Anchors, sign: str) -> Iterator[str]:
         elif mark is None:
             yield from (node.html for node in found)
         else:
-            yield from (anchors.opening(mark, sign=sign), *(node.html for node in found), "</mark>")
+            yield anchors.opening(mark, sign=sign, is_inside=is_inside)
+            yield from (node.html for node in found)
+            yield "</mark>"

@@ -55,14 +55,15 @@ class Anchors:
         self._given.add(mark.anchor)
         return mark.anchor
 
-    def opening(self, mark: Mark, *, tag: str = "mark", sign: str = "") -> str:
+    def opening(self, mark: Mark, *, tag: str = "mark", sign: str = "", is_inside: bool = False) -> str:
         """Return the start tag of an element of `mark`; the first one can be jumped to and focused.
 
-        `sign` is put before each value where the tag has to pass a filter that drops values without it.
+        `is_inside`: other words stand before it on its line. `sign` is put before each value where the tag has to pass
+        a filter that drops values without it.
         """
         anchor = self.take(mark)
         place = f' id="{sign}{anchor}" tabindex="{sign}-1"' if anchor else ""
-        return f'<{tag} class="{sign}{mark.kind}"{place}>'
+        return f'<{tag} class="{sign}{mark.kind}{" in" if is_inside else ""}"{place}>'
 
 
 def marks_on(marks: Sequence[Mark], start: int, end: int) -> list[Mark]:

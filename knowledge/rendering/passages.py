@@ -141,7 +141,7 @@ class _Writer:
     def _segments(self, start: int, end: int) -> Iterator[str]:
         for left, right, mark in cut(start, end, self._marks):
             text = escape(self._map.text[left:right], quote=False)
-            yield f"{self._anchors.opening(mark)}{text}</mark>" if mark else text
+            yield f"{self._anchors.opening(mark, is_inside=left > start)}{text}</mark>" if mark else text
 
     def _row(self, line: _Line) -> str:
         start, end = self._index.span_of(line.number, line.number)

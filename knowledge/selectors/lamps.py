@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import cast
 
 from django.core.cache import cache
@@ -13,12 +14,12 @@ from django.db.models import Count, F, Q, QuerySet, Value
 from django.db.models.functions import Left, StrIndex, Substr
 from django.db.models.lookups import Exact
 
-from knowledge.models import Document, IndexStatus, RevisionCounter
+from knowledge.models import Document, IndexStatus, KnowledgeBase, RevisionCounter
 from knowledge.querysets import visible_kbs
 from mnote.ids import text_key
 from mnote.models import Root
 from mnote.principals import Principal
-from mnote.selectors.access import AccessMap, access_map
+from mnote.selectors.access import access_map
 
 #: From worst to best: what a folder, or a file in several knowledge bases, is shown as.
 ORDER = (
@@ -77,95 +78,96 @@ def worst(statuses: Iterable[IndexStatus | str]) -> IndexStatus:
 
 
 def folder_lamps(principal: Principal, root: Root, prefix: str = "") -> dict[str, FolderLamp]:
-    """Return, by path, the lamps of the folders directly in `prefix`: one query over all documents below it, kept
-    until a document of the workspace changes or the caller's rights do."""
-    scope = _scope(principal, root)
-    key = scope.cache_key(f"folders/{prefix}")
-    known: dict[str, FolderLamp] | None = cache.get(key)
-    if known is None:
-        known = _count_folders(scope, prefix)
-        cache.set(key, known, _KEPT_SECONDS)
-    return known
+    """Return, by path, the lamps of the folders directly in `prefix`."""
+    return LampReader(principal, root).folders(prefix)
 
 
-def _count_folders(scope: _Scope, prefix: str) -> dict[str, FolderLamp]:
-    start = len(prefix) + 2 if prefix else 1
-    rows = (
-        scope.documents.filter(_below(prefix))
-        .annotate(_rest=Substr("source_path", start))
-        .annotate(_slash=StrIndex("_rest", Value("/")))
-        .filter(_slash__gt=0)
-        .annotate(_child=Substr("_rest", 1, F("_slash") - 1))
-        .values_list("_child", "index_status")
-        .annotate(count=Count("pk"))
-        .order_by("_child")
-    )
-    counts: defaultdict[str, dict[IndexStatus, int]] = defaultdict(dict)
-    for child, status, count in rows:
-        counts[child][IndexStatus(status)] = count
-    folder = f"{prefix}/" if prefix else ""
-    return {folder + child: _folder_lamp(folder + child, found) for child, found in counts.items()}
-
-
-def is_many(principal: Principal, root: Root) -> bool:
-    """Say whether counting all documents of a root takes so long that a page should not wait for it."""
-    return _scope(principal, root).documents[_MANY : _MANY + 1].exists()
-
-
-def folder_lamp(principal: Principal, root: Root, path: str) -> FolderLamp | None:
-    """Return the lamp of one folder (`""` is the root), None when nothing in it belongs to a knowledge base."""
-    rows = (
-        _scope(principal, root).documents.filter(_below(path)).values_list("index_status").annotate(count=Count("pk"))
-    )
-    counts = {IndexStatus(status): count for status, count in rows.order_by("index_status")}
-    return _folder_lamp(path, counts) if counts else None
-
-
-def file_lamps(
-    principal: Principal, root: Root, prefix: str = "", *, names: Collection[str] | None = None
-) -> dict[str, FileLamp]:
-    """Return, by path, the lamps of the files directly in the folder `prefix`, or only of those called `names`."""
-    rows = _scope(principal, root).documents.filter(parent_key=text_key(prefix))
-    if names is not None and len(names) <= _MAX_NAMES:
-        folder = f"{prefix}/" if prefix else ""
-        rows = rows.filter(path_key__in=[text_key(folder + name) for name in names])
-    return _by_path(rows)
+def file_lamps(principal: Principal, root: Root, prefix: str = "") -> dict[str, FileLamp]:
+    """Return, by path, the lamps of the files directly in the folder `prefix`."""
+    return LampReader(principal, root).files(prefix)
 
 
 def lamps_below(principal: Principal, root: Root, prefix: str = "", *, since: int = 0) -> dict[str, FileLamp]:
     """Return, by path, the lamps of all files below `prefix`, or only of those that changed after revision `since`."""
-    return _by_path(_scope(principal, root).documents.filter(_below(prefix), rev__gt=since))
+    return LampReader(principal, root).below(prefix, since=since)
 
 
 def file_lamp(principal: Principal, root: Root, path: str) -> FileLamp | None:
     """Return the lamp of one file, None when it is in no knowledge base."""
-    return _by_path(_scope(principal, root).documents.filter(path_key=text_key(path))).get(path)
+    return LampReader(principal, root).file(path)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """The documents of one root that count for a caller, and what that depends on."""
+class LampReader:
+    """Reads lamps of one root for one caller; what may be seen is looked up once."""
 
-    root: Root
-    kb_ids: tuple[str, ...]
-    access: AccessMap
+    def __init__(self, principal: Principal, root: Root) -> None:
+        self._root = root
+        # The ids are fetched first: as a part of the query they would be looked up again for every document.
+        self._kb_ids = tuple(visible_kbs(principal, root.workspace).order_by("pk").values_list("pk", flat=True))
+        self._access = access_map(principal, root)
 
     @property
     def documents(self) -> QuerySet[Document]:
-        return Document.objects.filter(self.access.filter_q(), kb__in=self.kb_ids, root=self.root)
+        return Document.objects.filter(self._access.filter_q(), kb__in=self._kb_ids, root=self._root)
 
-    def cache_key(self, what: str) -> str:
-        rev = (
-            RevisionCounter.objects.filter(workspace_id=self.root.workspace_id).values_list("value", flat=True).first()
+    @cached_property
+    def is_many(self) -> bool:
+        """Whether counting all documents takes so long that a page should not wait for it."""
+        return self.documents[_MANY : _MANY + 1].exists()
+
+    def folders(self, prefix: str = "") -> dict[str, FolderLamp]:
+        """One query over all documents below `prefix`, kept until a document of the workspace changes or the caller's
+        rights do."""
+        key = self._cache_key(f"folders/{prefix}")
+        known: dict[str, FolderLamp] | None = cache.get(key)
+        if known is None:
+            known = self._count_folders(prefix)
+            cache.set(key, known, _KEPT_SECONDS)
+        return known
+
+    def folder(self, path: str) -> FolderLamp | None:
+        """The lamp of one folder (`""` is the root), None when nothing in it belongs to a knowledge base."""
+        rows = self.documents.filter(_below(path)).values_list("index_status").annotate(count=Count("pk"))
+        counts = {IndexStatus(status): count for status, count in rows.order_by("index_status")}
+        return _folder_lamp(path, counts) if counts else None
+
+    def files(self, prefix: str = "", *, names: Collection[str] | None = None) -> dict[str, FileLamp]:
+        """The lamps of the files directly in `prefix`, or only of those called `names`."""
+        rows = self.documents.filter(parent_key=text_key(prefix))
+        if names is not None and len(names) <= _MAX_NAMES:
+            folder = f"{prefix}/" if prefix else ""
+            rows = rows.filter(path_key__in=[text_key(folder + name) for name in names])
+        return _by_path(rows)
+
+    def file(self, path: str) -> FileLamp | None:
+        return _by_path(self.documents.filter(path_key=text_key(path))).get(path)
+
+    def below(self, prefix: str = "", *, since: int = 0) -> dict[str, FileLamp]:
+        return _by_path(self.documents.filter(_below(prefix), rev__gt=since))
+
+    def _count_folders(self, prefix: str) -> dict[str, FolderLamp]:
+        start = len(prefix) + 2 if prefix else 1
+        rows = (
+            self.documents.filter(_below(prefix))
+            .annotate(_rest=Substr("source_path", start))
+            .annotate(_slash=StrIndex("_rest", Value("/")))
+            .filter(_slash__gt=0)
+            .annotate(_child=Substr("_rest", 1, F("_slash") - 1))
+            .values_list("_child", "index_status")
+            .annotate(count=Count("pk"))
+            .order_by("_child")
         )
-        rights = [self.access.default, *sorted(self.access.rules.items())]
-        return f"lamps:{text_key(repr((self.root.pk, rev, self.kb_ids, rights, what)))}"
+        counts: defaultdict[str, dict[IndexStatus, int]] = defaultdict(dict)
+        for child, status, count in rows:
+            counts[child][IndexStatus(status)] = count
+        folder = f"{prefix}/" if prefix else ""
+        return {folder + child: _folder_lamp(folder + child, found) for child, found in counts.items()}
 
-
-def _scope(principal: Principal, root: Root) -> _Scope:
-    # The ids are fetched first: as a part of the query they would be looked up again for every document.
-    kb_ids = visible_kbs(principal, root.workspace).order_by("pk").values_list("pk", flat=True)
-    return _Scope(root, tuple(kb_ids), access_map(principal, root))
+    def _cache_key(self, what: str) -> str:
+        workspace_id = self._root.workspace_id
+        rev = RevisionCounter.objects.filter(workspace_id=workspace_id).values_list("value", flat=True).first()
+        rights = [self._access.default, *sorted(self._access.rules.items())]
+        return f"lamps:{text_key(repr((self._root.pk, rev, self._kb_ids, rights, what)))}"
 
 
 def _below(prefix: str) -> Q:

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from knowledge.selectors import lamps
-from knowledge.selectors.lamps import FileLamp, FolderLamp
+from knowledge.selectors.lamps import FileLamp, FolderLamp, LampReader
 from mnote.files.opening import Entry, EntryKind
 from mnote.models import Root
 from mnote.principals import Principal
@@ -95,8 +94,8 @@ _KEYS: Mapping[Sort, Callable[[Entry], Any]] = {
 }
 
 
-def browse(*, principal: Principal, root: Root, path: str, choice: Choice) -> Listing:
-    """List a folder, sub-folders first.
+def browse(*, principal: Principal, root: Root, path: str, choice: Choice, lamps: LampReader) -> Listing:
+    """List a folder, sub-folders first. `lamps` reads those of this root for this principal.
 
     Raises:
         NotFound, Gone, RootUnavailable, FileUnreadable.
@@ -108,18 +107,19 @@ def browse(*, principal: Principal, root: Root, path: str, choice: Choice) -> Li
     matching.sort(key=_KEYS[choice.sort], reverse=choice.is_descending)
     matching.sort(key=lambda entry: entry.kind is not EntryKind.FOLDER)
     shown = matching[choice.offset : choice.offset + ROWS]
-    has_lamps = not lamps.is_many(principal, root)
     return Listing(
         path=path,
-        items=_items(principal, root, path, shown, has_lamps=has_lamps),
+        items=_items(lamps, path, shown),
         total=len(entries),
         matching=len(matching),
         offset=choice.offset,
-        has_lamps=has_lamps,
+        has_lamps=not lamps.is_many,
     )
 
 
-def level(*, principal: Principal, root: Root, path: str, offset: int = 0, with_files: bool = False) -> Level:
+def level(
+    *, principal: Principal, root: Root, path: str, lamps: LampReader, offset: int = 0, with_files: bool = False
+) -> Level:
     """Return children of a folder for the tree: its folders, and its files when asked for.
 
     Raises:
@@ -131,24 +131,23 @@ def level(*, principal: Principal, root: Root, path: str, offset: int = 0, with_
     ]
     wanted.sort(key=lambda entry: (entry.kind is not EntryKind.FOLDER, entry.name.casefold(), entry.name))
     shown = wanted[offset : offset + CHILDREN]
-    has_lamps = not lamps.is_many(principal, root)
     return Level(
         path=path,
-        items=_items(principal, root, path, shown, has_lamps=has_lamps),
+        items=_items(lamps, path, shown),
         offset=offset,
         left=max(0, len(wanted) - offset - len(shown)),
-        has_lamps=has_lamps,
+        has_lamps=not lamps.is_many,
     )
 
 
-def _items(principal: Principal, root: Root, path: str, entries: Sequence[Entry], *, has_lamps: bool) -> list[Item]:
+def _items(lamps: LampReader, path: str, entries: Sequence[Entry]) -> list[Item]:
     folder = f"{path}/" if path else ""
     names = [entry.name for entry in entries if entry.kind is EntryKind.FILE]
     found: dict[str, FileLamp | FolderLamp] = {}
     if names:
-        found.update(lamps.file_lamps(principal, root, path, names=names))
-    if has_lamps and len(names) < len(entries):
-        found.update(lamps.folder_lamps(principal, root, path))
+        found.update(lamps.files(path, names=names))
+    if any(entry.kind is EntryKind.FOLDER for entry in entries) and not lamps.is_many:
+        found.update(lamps.folders(path))
     return [
         Item(
             name=entry.name,

@@ -7,10 +7,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
+from knowledge.selectors.lamps import LampReader
 from knowledge.services.folders import Choice, Sort
 from knowledge.views.addresses import files_url, pane_url
 from knowledge.views.choosing import number_of, principal_of, root_of, workspace_of
-from knowledge.views.files_page import FilesPage, lamps_of, tree_level
+from knowledge.views.files_page import FilesPage, Tree, lamps_of
 from mnote.exceptions import NotFound
 from mnote.files.opening import EntryKind
 from mnote.htmx import is_fragment
@@ -68,7 +69,8 @@ def tree(request: HttpRequest, workspace_id: str) -> HttpResponse:
         context = {"lamps": lamps_of(principal, root, path, "ft" if kind == "tree" else "fl")}
         return render(request, "knowledge/files_lamps.html", context)
     offset = number_of(request.GET, "offset") or 0
-    level = tree_level(principal, root, path, opened=opened, offset=offset, with_files="files" in request.GET)
+    reader = LampReader(principal, root)
+    level = Tree(principal, root, reader, with_files="files" in request.GET).level(path, opened=opened, offset=offset)
     template = "knowledge/files_tree.html" if "open" in request.GET else "knowledge/_tree_nodes.html"
     return render(request, template, {"level": level})
 

@@ -13,10 +13,9 @@ from django.utils.functional import Promise
 from knowledge.file_words import type_word
 from knowledge.models import IndexStatus
 from knowledge.reasons import reason_for
-from knowledge.selectors import lamps
-from knowledge.selectors.lamps import FolderLamp
+from knowledge.selectors.lamps import FolderLamp, LampReader, folder_lamps
 from knowledge.services import folders
-from knowledge.services.folders import ROWS, Choice, Item, Level, Listing, Sort
+from knowledge.services.folders import ROWS, Choice, Item, Listing, Sort
 from knowledge.views.addresses import files_url, pane_url, tree_url
 from knowledge.views.choosing import principal_of
 from knowledge.views.lamp_words import counts_words, tooltip
@@ -80,34 +79,48 @@ class Column:
     direction: str
 
 
-def tree_level(
-    principal: Principal, root: Root, path: str, *, opened: str = "", offset: int = 0, with_files: bool = False
-) -> LevelView:
-    """Return the children of `path`, and those of every folder on the way to `opened`."""
-    level = folders.level(principal=principal, root=root, path=path, offset=offset, with_files=with_files)
-    kept: dict[str, Any] = {"files": 1} if with_files else {}
-    nodes = []
-    for item in level.items:
-        is_on_way = item.is_folder and opened.startswith(f"{item.path}/")
-        is_shown = is_on_way or (item.is_folder and item.path == opened)
-        inner = tree_level(principal, root, item.path, opened=opened, with_files=with_files) if is_shown else None
-        nodes.append(
-            NodeView(
-                item=item,
-                lamp=lamp_view(item, "ft"),
-                url=files_url(root, item.path) if item.is_folder else pane_url(root, item.path),
-                level_url=tree_url(root, item.path, **kept) if item.is_folder else "",
-                level=inner,
-                is_current=item.path == opened,
-            )
+class Tree:
+    """The tree of one root: folders, and files when `with_files`."""
+
+    def __init__(self, principal: Principal, root: Root, lamps: LampReader, *, with_files: bool = False) -> None:
+        self._principal = principal
+        self._root = root
+        self._lamps = lamps
+        self._with_files = with_files
+        self._kept: dict[str, Any] = {"files": 1} if with_files else {}
+
+    def level(self, path: str, *, opened: str = "", offset: int = 0) -> LevelView:
+        """Return the children of `path`, and those of every folder on the way to `opened`."""
+        level = folders.level(
+            principal=self._principal,
+            root=self._root,
+            path=path,
+            lamps=self._lamps,
+            offset=offset,
+            with_files=self._with_files,
         )
-    return LevelView(
-        nodes=nodes,
-        left=level.left,
-        more_url=tree_url(root, path, offset=level.end, **kept) if level.left else "",
-        folder_url=files_url(root, path),
-        lamps_url=_lamps_url(root, level),
-    )
+        return LevelView(
+            nodes=[self._node(item, opened) for item in level.items],
+            left=level.left,
+            more_url=tree_url(self._root, path, offset=level.end, **self._kept) if level.left else "",
+            folder_url=files_url(self._root, path),
+            lamps_url="" if level.has_lamps else tree_url(self._root, path, lamps="tree"),
+        )
+
+    def _node(self, item: Item, opened: str) -> NodeView:
+        is_current = item.path == opened
+        lamp = lamp_view(item, "ft")
+        if not item.is_folder:
+            return NodeView(item=item, lamp=lamp, url=pane_url(self._root, item.path), is_current=is_current)
+        is_shown = is_current or opened.startswith(f"{item.path}/")
+        return NodeView(
+            item=item,
+            lamp=lamp,
+            url=files_url(self._root, item.path),
+            level_url=tree_url(self._root, item.path, **self._kept),
+            level=self.level(item.path, opened=opened) if is_shown else None,
+            is_current=is_current,
+        )
 
 
 def lamp_view(item: Item, kind: str) -> LampView:
@@ -120,15 +133,11 @@ def lamp_view(item: Item, kind: str) -> LampView:
 
 def lamps_of(principal: Principal, root: Root, path: str, kind: str) -> list[LampView]:
     """Return the lamps of the folders in `path`, for a page that did not wait for them."""
-    found = lamps.folder_lamps(principal, root, path)
+    found = folder_lamps(principal, root, path)
     return [
         LampView(id=f"{kind}-{text_key(each.path)[:16]}", status=each.status, title=tooltip(each))
         for each in found.values()
     ]
-
-
-def _lamps_url(root: Root, level: Level) -> str:
-    return "" if level.has_lamps else tree_url(root, level.path, lamps="tree")
 
 
 class FilesPage:
@@ -141,7 +150,10 @@ class FilesPage:
         self.root = root
         self.path = path
         self.choice = choice
-        self.listing: Listing = folders.browse(principal=self._principal, root=root, path=path, choice=choice)
+        self._lamps = LampReader(self._principal, root)
+        self.listing: Listing = folders.browse(
+            principal=self._principal, root=root, path=path, choice=choice, lamps=self._lamps
+        )
 
     @property
     def name(self) -> str:
@@ -167,12 +179,12 @@ class FilesPage:
 
     @cached_property
     def tree(self) -> LevelView:
-        return tree_level(self._principal, self.root, "", opened=self.path)
+        return Tree(self._principal, self.root, self._lamps).level("", opened=self.path)
 
     @cached_property
     def folder_lamp(self) -> FolderLamp | None:
         """The lamp of the whole folder; not counted where that takes too long."""
-        return lamps.folder_lamp(self._principal, self.root, self.path) if self.listing.has_lamps else None
+        return self._lamps.folder(self.path) if self.listing.has_lamps else None
 
     @property
     def folder_words(self) -> str:

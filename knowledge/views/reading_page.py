@@ -259,6 +259,11 @@ class ReadingPage:
         return reason_for(self.place.problem)
 
     @property
+    def remedy(self) -> str | Promise:
+        """What can be done about it; nothing about a file that is simply of another type."""
+        return "" if self.reason is None or self.place.problem == "unsupported_type" else self.reason.next_step
+
+    @property
     def is_picture(self) -> bool:
         return self.name.rpartition(".")[2].lower() in _PICTURES
 
