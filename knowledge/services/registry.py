@@ -82,12 +82,13 @@ def move(moves: Sequence[tuple[Document, FoundFile]]) -> None:
     if not moves:
         return
     with transaction.atomic():
-        for document, _ in moves:
-            Document.objects.filter(id=document.id).update(path_key=f"moving:{document.id}"[:40])
+        for batch in batches(moves):
+            for document, _ in batch:
+                document.path_key = f"moving:{document.id}"[:40]
+            Document.objects.bulk_update([document for document, _ in batch], ["path_key"])
         for batch in batches(moves):
             _clear_paths(batch)
-            for document, found in batch:
-                documents.update(document=document, **path_fields(found.path), **_stat_fields(found.fingerprint))
+            _place(batch)
     for document, _ in moves:
         restore(document)
 
@@ -165,6 +166,15 @@ def _add_batch(source: Source, batch: list[FoundFile], excluded: set[str]) -> in
         )  # fmt: skip
         documents.requeue(documents=[row])
     return len(fresh) + len(back)
+
+
+def _place(moves: Sequence[tuple[Document, FoundFile]]) -> None:
+    rev = revisions.take(moves[0][0].workspace_id, len(moves))
+    for number, (document, found) in enumerate(moves):
+        for name, value in {**path_fields(found.path), **_stat_fields(found.fingerprint), "rev": rev + number}.items():
+            setattr(document, name, value)
+    changed = [*path_fields(""), *_stat_fields(_NOTHING_KNOWN), "rev"]
+    Document.objects.bulk_update([document for document, _ in moves], changed)
 
 
 def _clear_paths(moves: Sequence[tuple[Document, FoundFile]]) -> None:

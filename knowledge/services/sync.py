@@ -6,11 +6,13 @@ person before many removals at once.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.utils import timezone
 
 from knowledge.models import Document, IndexStatus, Source, SyncMode, SyncOutcome, SyncRun
@@ -24,11 +26,13 @@ from knowledge.scanner.safety import SafetyVerdict, StopReason, check_removals, 
 from knowledge.scanner.walk import scan
 from knowledge.services import registry, removal
 from mnote.files.roots import RootIdentity
+from mnote.ids import text_key
 from mnote.models import Root
 from mnote.services import files
 
 _MEGABYTE = 1024 * 1024
 _REVIEW_ROWS = 1000
+_LOOKS = 4
 _HASH_PREFIX = "sha256:"
 #: Reasons whose files are counted but get no row: nobody looks for them in a knowledge base.
 _UNLISTED = frozenset({"hidden", "system", "temporary", "sidecar", "secret"})
@@ -45,12 +49,12 @@ def _no_beat(**_: object) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """What one look at a source found, before anything is changed. `rows` are the known documents by path."""
+    """What one look at a source found, before anything is changed. `missing` are paths known to be gone before."""
 
     scan: ScanResult
     changes: ChangeSet
     verdict: SafetyVerdict
-    rows: dict[str, Document]
+    missing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +87,7 @@ def rules_of(source: Source) -> ScanRules:
 def sync_source(*, source: Source, order: Order, beat: Beat = _no_beat) -> SyncRun:
     """Look at a source and apply what changed. Returns the finished run; raises nothing for what the disk does."""
     run = SyncRun.objects.create(kb=source.kb, source=source, trigger=order.trigger, job_id=order.job_id)
-    beat(stage="scanning")
-    looked = look(source, full=order.full)
+    looked = _look_settled(source, full=order.full, beat=beat)
     is_stopped = looked.verdict.stop and not (order.confirmed and looked.verdict.reason in CONFIRMABLE)
     beat(stage="applying", found=len(looked.scan.files))
     apply(source, looked, keep_missing=is_stopped, beat=beat)
@@ -96,67 +99,97 @@ def sync_source(*, source: Source, order: Order, beat: Beat = _no_beat) -> SyncR
     return run
 
 
+def _look_settled(source: Source, *, full: bool, beat: Beat) -> Looked:
+    """Look again while files are being written, for a few seconds at most; what still moves then waits for later."""
+    for _ in range(_LOOKS):
+        beat(stage="scanning")
+        looked = look(source, full=full)
+        if not looked.changes.deferred:
+            break
+        time.sleep(settings.MNOTE_SETTLE_SECONDS)
+    return looked
+
+
 def look(source: Source, *, full: bool = False) -> Looked:
     """Scan a source and compare it with the registry."""
     found = scan(files.path_of_root(source.root), rules_of(source))
-    rows = {row.source_path: row for row in _known_rows(source)}
+    known, missing = _known_files(source)
     previous = _previous(source)
     changes = diff(
-        [_known(row) for row in rows.values()],
+        known,
         found,
         hash_of=lambda path: _hash_of(source, path),
         previous=previous,
+        settle_ns=int(settings.MNOTE_SETTLE_SECONDS * 1_000_000_000),
         hash_all=full,
     )
     verdict = check_removals(
-        len(rows),
+        len(known),
         len(changes.removed),
         limit_percent=source.safety_stop_percent,
         root_state=trusted_state(found),
         is_device_changed=is_device_changed(previous, found) or _is_other_folder(source, found),
     )
-    return Looked(scan=found, changes=changes, verdict=verdict, rows=rows)
+    return Looked(scan=found, changes=changes, verdict=verdict, missing=missing)
 
 
 def apply(source: Source, looked: Looked, *, keep_missing: bool = False, beat: Beat = _no_beat) -> None:
     """Write a change set into the registry, in the order that `ChangeSet` asks for."""
-    changes, rows = looked.changes, looked.rows
+    changes = looked.changes
     if not keep_missing:
-        for number, path in enumerate(changes.removed):
+        gone = [path for path in changes.removed if path not in looked.missing]
+        for number, document in enumerate(_documents(source, gone)):
             beat(removed=number)
-            if rows[path].missing_since is None:
-                registry.mark_missing(rows[path])
+            registry.mark_missing(document)
+    rows = {document.source_path: document for document in _documents(source, [move.old for move in changes.moved])}
     registry.move([(rows[move.old], move.found) for move in changes.moved])
-    for withdrawal in changes.withdrawn:
-        removal.remove(documents_to_remove=[rows[withdrawal.path]], code=withdrawal.reason.value)
-    for number, file in enumerate(changes.changed):
+    reasons = {withdrawal.path: withdrawal.reason.value for withdrawal in changes.withdrawn}
+    for document in _documents(source, list(reasons)):
+        removal.remove(documents_to_remove=[document], code=reasons[document.source_path])
+    found = {file.path: file.fingerprint for file in (*changes.changed, *changes.touched)}
+    for number, document in enumerate(_documents(source, [file.path for file in changes.changed])):
         beat(changed=number)
-        registry.change(rows[file.path], file.fingerprint)
-    registry.touch([(rows[file.path], file.fingerprint) for file in changes.touched])
-    for file in (*changes.unchanged, *changes.touched):
-        if rows[file.path].missing_since is not None:
-            registry.restore(rows[file.path])
+        registry.change(document, found[document.source_path])
+    touched = _documents(source, [file.path for file in changes.touched])
+    registry.touch((document, found[document.source_path]) for document in touched)
+    back = [file.path for file in (*changes.unchanged, *changes.touched) if file.path in looked.missing]
+    for document in _documents(source, back):
+        registry.restore(document)
     registry.add_files(source, changes.added)
     registry.skip_files(
         source, (each for each in changes.skipped if not each.is_folder and each.reason.value not in _UNLISTED)
     )
 
 
-def _known_rows(source: Source) -> list[Document]:
-    """Return the documents whose content we hold or want, those missing since a while included."""
-    rows = Document.objects.filter(source=source, deleted_at__isnull=True).select_related("kb")
-    return list(rows.exclude(index_status=IndexStatus.SKIPPED))
+def _known_files(source: Source) -> tuple[list[KnownFile], frozenset[str]]:
+    """Return the files whose content we hold or want, and which of their paths are missing since a while.
+
+    Plain values, not rows: an unchanged folder of ten thousand files must not cost ten thousand objects.
+    """
+    rows = Document.objects.filter(source=source, deleted_at__isnull=True).exclude(index_status=IndexStatus.SKIPPED)
+    columns = ("source_path", "size_bytes", "mtime_ns", "inode", "device", "ctime_ns", "source_hash", "missing_since")
+    known: list[KnownFile] = []
+    missing: list[str] = []
+    for path, size, mtime, inode, device, ctime, digest, missing_since in rows.values_list(*columns).iterator():
+        fingerprint = Fingerprint(size=size, mtime_ns=mtime, inode=inode, dev=device, ctime_ns=ctime)
+        known.append(
+            KnownFile(
+                path=path,
+                fingerprint=fingerprint,
+                sha256=digest.removeprefix(_HASH_PREFIX) or None,
+                state=KnownState.INDEXED,
+            )
+        )
+        if missing_since is not None:
+            missing.append(path)
+    return known, frozenset(missing)
 
 
-def _known(row: Document) -> KnownFile:
-    return KnownFile(
-        path=row.source_path,
-        fingerprint=Fingerprint(
-            size=row.size_bytes, mtime_ns=row.mtime_ns, inode=row.inode, dev=row.device, ctime_ns=row.ctime_ns
-        ),
-        sha256=row.source_hash.removeprefix(_HASH_PREFIX) or None,
-        state=KnownState.INDEXED,
-    )
+def _documents(source: Source, paths: Sequence[str]) -> Iterator[Document]:
+    """Yield the rows at these paths, a batch at a time."""
+    rows = Document.objects.filter(source=source, deleted_at__isnull=True).select_related("kb", "root")
+    for batch in registry.batches(paths):
+        yield from rows.filter(path_key__in=[text_key(path) for path in batch])
 
 
 def _hash_of(source: Source, path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mnote.settings.env import env_bool, env_int, env_list, env_path, env_str
+from mnote.settings.env import env_bool, env_float, env_int, env_list, env_path, env_str
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 VERSION = "0.1.0"
@@ -171,6 +171,7 @@ MNOTE_WORKER_THREADS = env_int("MNOTE_WORKER_THREADS", 4, minimum=1)
 # --- Limits ---------------------------------------------------------------------------------------------------------
 MNOTE_PARSE_SLOTS = env_int("MNOTE_PARSE_SLOTS", 2, minimum=1)
 MNOTE_PARSE_SECONDS = env_int("MNOTE_PARSE_SECONDS", 120, minimum=1)
+MNOTE_SETTLE_SECONDS = env_float("MNOTE_SETTLE_SECONDS", 0.5)
 MNOTE_MAX_FILE_MB = env_int("MNOTE_MAX_FILE_MB", 200, minimum=1)
 MNOTE_UPLOAD_MAX_MB = env_int("MNOTE_UPLOAD_MAX_MB", 100, minimum=1)
 MNOTE_WORKSPACE_QUOTA_MB = env_int("MNOTE_WORKSPACE_QUOTA_MB", 10_240, minimum=1)

@@ -28,3 +28,4 @@ else:
     DATABASES = {"default": sqlite_database(_DATA / "mnote.sqlite3")}
     DATABASES["default"]["TEST"] = {"NAME": str(_DATA / "test.sqlite3")}
 LOGGING_CONFIG = None
+MNOTE_SETTLE_SECONDS = 0.0
