@@ -23,8 +23,8 @@ def visible_kbs(principal: Principal, workspace: Workspace | None = None) -> Que
 def readable_documents(principal: Principal, workspace: Workspace) -> QuerySet[Document]:
     """Select the documents of a workspace whose files the principal may read, in knowledge bases it may use."""
     by_root = Q(pk__in=[])
-    for root in Root.objects.filter(workspace=workspace):
-        by_root |= Q(root=root) & access.access_map(principal, root).filter_q("source_path")
+    for root_id, granted in access.access_maps(principal, Root.objects.filter(workspace=workspace)).items():
+        by_root |= Q(root=root_id) & granted.filter_q("source_path")
     documents = Document.objects.filter(by_root, workspace=workspace, kb__archived_at__isnull=True)
     if principal.kb_ids:
         documents = documents.filter(kb_id__in=principal.kb_ids)

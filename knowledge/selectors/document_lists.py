@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from knowledge.models import Document, DocumentTag, IndexStatus, KnowledgeBase
 from knowledge.querysets import readable_in_kb
@@ -33,21 +33,28 @@ WORST_FIRST = (
     IndexStatus.INDEXED, IndexStatus.SKIPPED,
 )  # fmt: skip
 _MANY = 10_000
+#: How far from its noted place in the list a document is looked for.
+_NEARBY = 100
+_FACETS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
     """What to list. Empty values do not narrow. `path` is a folder below `root_key`; without other filters only its
-    direct children are listed, with them everything below it."""
+    direct children are listed, with them everything below it. `is_browsing` says that a folder is looked into even
+    where `path` is "", the root's own. `ids` are document ids."""
 
     query: str = ""
     statuses: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
     source_id: str = ""
     root_key: str = ""
     path: str = ""
+    is_browsing: bool = False
     changed_after: datetime | None = None
+    indexed_after: datetime | None = None
     sort: str = ""
     descending: bool = False
     page: int = 1
@@ -56,7 +63,10 @@ class Filters:
     @property
     def narrows(self) -> bool:
         """Say whether anything but the folder narrows the list: then it is flat and includes sub-folders."""
-        return bool(self.query or self.statuses or self.types or self.tags or self.source_id or self.changed_after)
+        return bool(
+            self.query or self.statuses or self.types or self.tags or self.ids or self.source_id
+            or self.changed_after or self.indexed_after
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +91,15 @@ class DocumentPage:
     @property
     def has_next(self) -> bool:
         return self.is_many or self.last < self.total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """The documents before and after one in a list; "" at its ends. `position` counts from 1."""
+
+    previous_id: str
+    next_id: str
+    position: int
 
 
 def page_of(principal: Principal, kb: KnowledgeBase, filters: Filters) -> DocumentPage:
@@ -112,6 +131,10 @@ def matching_documents(principal: Principal, kb: KnowledgeBase, filters: Filters
         rows = rows.filter(pk__in=DocumentTag.objects.filter(name__in=filters.tags).values("document_id"))
     if filters.source_id:
         rows = rows.filter(source_id=filters.source_id)
+    if filters.ids:
+        rows = rows.filter(pk__in=filters.ids)
+    if filters.indexed_after:
+        rows = rows.filter(indexed_at__gte=filters.indexed_after)
     if filters.changed_after:
         rows = rows.filter(mtime_ns__gte=int(filters.changed_after.timestamp() * 1_000_000_000))
     if filters.root_key:
@@ -119,7 +142,44 @@ def matching_documents(principal: Principal, kb: KnowledgeBase, filters: Filters
     return rows.filter(_in_folder(filters), _named(filters.query))
 
 
+def neighbours(
+    principal: Principal, kb: KnowledgeBase, filters: Filters, *, document_id: str, position: int
+) -> Neighbours | None:
+    """Return what stands before and after a document in a list, given where it stood (from 1) when that was shown.
+
+    None when it is no longer near there: its state has changed, or it left the filter.
+    """
+    counts = counts_for(principal, [kb])[kb.id]
+    start = max(0, position - 1 - _NEARBY)
+    rows = matching_documents(principal, kb, filters)
+    ids = [row.pk for row in _ordered(rows, filters, counts, start, position + _NEARBY)]
+    if document_id not in ids:
+        return None
+    at = ids.index(document_id)
+    return Neighbours(
+        previous_id=ids[at - 1] if at else "",
+        next_id=ids[at + 1] if at + 1 < len(ids) else "",
+        position=start + at + 1,
+    )
+
+
+def types_of(principal: Principal, kb: KnowledgeBase) -> list[tuple[str, int]]:
+    """Return the types of file that occur, and how often; the most frequent first."""
+    rows = readable_in_kb(principal, kb).exclude(source_type="").exclude(index_status=IndexStatus.DELETED)
+    counted = rows.order_by().values_list("source_type").annotate(n=Count("pk")).order_by("-n", "source_type")
+    return list(counted[:_FACETS])
+
+
+def tags_of(principal: Principal, kb: KnowledgeBase) -> list[tuple[str, int]]:
+    """Return the tags that occur, and how often, in the order of the alphabet."""
+    readable = readable_in_kb(principal, kb).exclude(index_status=IndexStatus.DELETED)
+    rows = DocumentTag.objects.filter(document__kb=kb, document__in=readable.values("pk"))
+    return list(rows.values_list("name").annotate(n=Count("pk")).order_by("name")[:_FACETS])
+
+
 def _in_folder(filters: Filters) -> Q:
+    if filters.is_browsing and not filters.narrows:
+        return Q(parent_key=text_key(filters.path))
     if not filters.path:
         return Q()
     if filters.narrows:
@@ -140,8 +200,8 @@ def _named(query: str) -> Q:
 def _total(rows: QuerySet[Document], filters: Filters, counts: KBCounts) -> tuple[int, bool]:
     """Take the total from the kept counters where they know it; else count, but never beyond `_MANY`."""
     only_status = filters.statuses and not (
-        filters.query or filters.types or filters.tags or filters.source_id or filters.changed_after or filters.path
-        or filters.root_key
+        filters.query or filters.types or filters.tags or filters.ids or filters.source_id or filters.changed_after
+        or filters.indexed_after or filters.path or filters.root_key
     )  # fmt: skip
     if only_status and IndexStatus.DELETED not in filters.statuses:
         return sum(counts.of(status) for status in filters.statuses), False

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Max, Q
+from django.db.models import OuterRef, QuerySet, Subquery
 
+from knowledge.citations.finding import fold
 from knowledge.models import KnowledgeBase, Pin, Source, SyncOutcome, SyncRun
 from knowledge.querysets import visible_kbs
+from knowledge.selectors.activity import IDLE, Activity, activity_of
 from knowledge.selectors.counts import KBCounts, counts_for
-from mnote.models import Role, Workspace
+from mnote.models import Role, Root, Workspace
 from mnote.principals import Principal
 from mnote.selectors import access
+from mnote.selectors.access import AccessMap
 
 TABS = ("all", "mine", "pinned", "attention")
 SORTS = ("used", "name", "synced", "size", "created")
@@ -21,8 +24,8 @@ SORTS = ("used", "name", "synced", "size", "created")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KBCard:
-    """One knowledge base in the list. `stopped_run` is a last sync that asks for a person; `sources` are root-relative
-    paths; `role` is the reader's own."""
+    """One knowledge base in the list. `stopped_run` is a last sync that asks for a person; `sources` are the
+    root-relative paths that the reader may see, `folder_count` of them folders; `role` is the reader's own."""
 
     kb: KnowledgeBase
     counts: KBCounts
@@ -32,10 +35,17 @@ class KBCard:
     pinned_at: datetime | None
     used_at: datetime | None
     role: Role | None
+    folder_count: int = 0
+    activity: Activity = IDLE
 
     @property
     def needs_attention(self) -> bool:
         return bool(self.counts.needs_attention) or self.stopped_run is not None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether numbers may change soon: something is looked at or read, or waits for it."""
+        return self.activity.is_busy or (bool(self.counts.active) and self.kb.paused_at is None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +67,12 @@ class KBList:
 def list_kbs(
     principal: Principal, *, workspace: Workspace | None = None, query: str = "", tab: str = "all", sort: str = "used"
 ) -> KBList:
-    """Return the knowledge bases the principal sees, filtered and ordered; pinned ones first."""
-    cards = cards_for(principal, _matching(principal, workspace, query))
+    """Return the knowledge bases the principal sees, filtered and ordered; pinned ones first.
+
+    `query` is looked for in name, description and the paths of sources that the principal may see.
+    """
+    kbs = visible_kbs(principal, workspace).select_related("workspace", "owner", "root")
+    cards = [card for card in cards_for(principal, kbs) if _has(card, fold(query.strip()))]
     in_tab = {name: [card for card in cards if _belongs(card, name, principal)] for name in TABS}
     chosen = sorted(in_tab.get(tab, cards), key=lambda card: _order(card, sort))
     chosen.sort(key=lambda card: card.pinned_at is None)
@@ -71,45 +85,64 @@ def cards_for(principal: Principal, kbs: Iterable[KnowledgeBase]) -> list[KBCard
     ids = [kb.id for kb in listed]
     counts = counts_for(principal, listed)
     pins = {pin.kb_id: pin for pin in Pin.objects.filter(user=principal.user, kb_id__in=ids)}
-    paths: dict[str, list[str]] = {}
-    for kb_id, path in Source.objects.filter(kb_id__in=ids).order_by("path").values_list("kb_id", "path"):
-        paths.setdefault(kb_id, []).append(path)
-    done = SyncRun.objects.filter(kb_id__in=ids, outcome=SyncOutcome.SUCCEEDED).values_list("kb_id")
-    synced = dict(done.annotate(at=Max("finished_at")))
-    stopped = _stopped_runs(ids)
-    roles = {kb.workspace_id: access.role_in(principal, kb.workspace) for kb in listed}
+    sources = _visible_sources(principal, ids)
+    synced = synced_at(ids)
+    stopped = stopped_runs(ids)
+    active = activity_of(ids)
+    roles = access.roles_in(principal, {kb.workspace for kb in listed})
     return [
         KBCard(
             kb=kb,
             counts=counts[kb.id],
-            sources=tuple(paths.get(kb.id, ())),
+            sources=tuple(path for path, _ in sources.get(kb.id, ())),
             synced_at=synced.get(kb.id),
             stopped_run=stopped.get(kb.id),
             pinned_at=pins[kb.id].pinned_at if kb.id in pins else None,
             used_at=pins[kb.id].used_at if kb.id in pins else None,
-            role=roles[kb.workspace_id],
+            role=roles.get(kb.workspace_id),
+            folder_count=sum(is_folder for _, is_folder in sources.get(kb.id, ())),
+            activity=active.get(kb.id, IDLE),
         )
         for kb in listed
     ]
 
 
-def _matching(principal: Principal, workspace: Workspace | None, query: str) -> Iterable[KnowledgeBase]:
-    kbs = visible_kbs(principal, workspace).select_related("workspace", "owner", "root")
-    if not query.strip():
-        return kbs
-    words = Q(name__icontains=query) | Q(description__icontains=query) | Q(sources__path__icontains=query)
-    return kbs.filter(words).distinct()
+def synced_at(kb_ids: Iterable[str]) -> dict[str, datetime]:
+    """Return when each knowledge base was last looked at to the end. Reads the newest runs only."""
+    done = SyncRun.objects.filter(kb=OuterRef("pk"), outcome=SyncOutcome.SUCCEEDED).order_by("-started_at")
+    rows = KnowledgeBase.objects.filter(pk__in=kb_ids).annotate(at=Subquery(done.values("finished_at")[:1]))
+    return dict(rows.filter(at__isnull=False).values_list("pk", "at"))
 
 
-def _stopped_runs(ids: list[str]) -> dict[str, SyncRun]:
-    """Return each base's sources whose latest run was stopped: the newest such run."""
-    latest = SyncRun.objects.filter(kb_id__in=ids, source__isnull=False).values("source").annotate(at=Max("started_at"))
-    found: dict[str, SyncRun] = {}
-    for row in latest:
-        run = SyncRun.objects.filter(source=row["source"], started_at=row["at"]).first()
-        if run is not None and run.outcome == SyncOutcome.STOPPED:
-            found[run.kb_id] = run
+def latest_runs(kb_ids: Iterable[str]) -> QuerySet[SyncRun]:
+    """Select the newest run of every live source of these knowledge bases."""
+    runs = SyncRun.objects.filter(source=OuterRef("pk"), kb=OuterRef("kb")).order_by("-started_at", "-id")
+    live = Source.objects.filter(kb__in=kb_ids, frozen_at__isnull=True)
+    newest = live.annotate(_last=Subquery(runs.values("pk")[:1])).values("_last")
+    return SyncRun.objects.filter(pk__in=newest).select_related("source__root", "kb")
+
+
+def stopped_runs(kb_ids: Iterable[str]) -> dict[str, SyncRun]:
+    """Return, by knowledge base, the newest of the latest runs that was stopped and that nobody has dismissed."""
+    stopped = latest_runs(kb_ids).filter(outcome=SyncOutcome.STOPPED).order_by("started_at")
+    return {run.kb_id: run for run in stopped if not run.counts.get("dismissed")}
+
+
+def _visible_sources(principal: Principal, kb_ids: list[str]) -> dict[str, list[tuple[str, bool]]]:
+    """Return path and whether it is a folder, by knowledge base; only what the reader may see or pass through."""
+    rows = list(
+        Source.objects.filter(kb_id__in=kb_ids).order_by("path").values_list("kb_id", "root_id", "path", "is_folder")
+    )
+    maps: Mapping[int, AccessMap] = access.access_maps(principal, Root.objects.filter(pk__in={row[1] for row in rows}))
+    found: dict[str, list[tuple[str, bool]]] = {}
+    for kb_id, root_id, path, is_folder in rows:
+        if maps[root_id].may_enter(path):
+            found.setdefault(kb_id, []).append((path, is_folder))
     return found
+
+
+def _has(card: KBCard, folded: str) -> bool:
+    return not folded or any(folded in fold(text) for text in (card.kb.name, card.kb.description, *card.sources))
 
 
 def _belongs(card: KBCard, tab: str, principal: Principal) -> bool:
