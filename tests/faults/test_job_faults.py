@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import time
 from collections import Counter
 
@@ -70,6 +72,19 @@ def test_a_killed_worker_loses_its_job_to_another_that_ends_it_once(world: World
 
     assert world.marks() == {("start", job_id): 2, ("end", job_id): 1}
     assert world.ask("row", job_id)["attempt"] == 2
+
+
+@pytest.mark.redis
+@pytest.mark.postgres
+def test_a_killed_process_of_a_pool_loses_its_job_to_another(production: World) -> None:
+    production.start_worker(pool="prefork")
+    [job_id] = production.ask("enqueue", "faults.hang_first")
+    wait_until(lambda: production.marks()["start", job_id], "the first attempt")
+    os.kill(int(production.ask("row", job_id)["worker"].rpartition(":")[2]), signal.SIGKILL)
+
+    wait_until(lambda: production.ask("row", job_id)["status"] == "succeeded", "the second attempt")
+
+    assert production.marks() == {("start", job_id): 2, ("end", job_id): 1}
 
 
 def test_a_worker_told_to_stop_gives_its_job_back_uncounted(world: World) -> None:

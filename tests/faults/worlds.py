@@ -97,9 +97,9 @@ class World:
         self.stack.callback(process.kill)
         return process
 
-    def start_worker(self) -> Process:
+    def start_worker(self, pool: str = "threads") -> Process:
         clock = str(self.folder / f"clock-{self._started}")
-        options = ["--pool", "threads", "--concurrency", "2", "--queues", "interactive,bulk", "--beat", "-s", clock]
+        options = ["--pool", pool, "--concurrency", "2", "--queues", "interactive,bulk", "--beat", "-s", clock]
         options += ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
         return self.start("-m", "celery", "--quiet", "--app", "mnote", "worker", *options)
 
