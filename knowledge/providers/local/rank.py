@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -9,9 +10,13 @@ from knowledge.providers.local.tokens import fold
 
 ALL_TERMS_BONUS = 0.1
 PHRASE_BONUS = 0.3
+HEAD_PHRASE_BONUS = 0.1
 
-#: A heading alone answers little; the blocks below it carry its words in their head.
-HEADING_FACTOR = 0.7
+#: A heading alone and front matter answer little; the blocks below carry the words of headings and title in their head.
+TYPE_FACTORS = {"heading": 0.7, "front_matter": 0.8}
+
+#: What stands around a phrase and is not part of it: the question mark, quotes.
+_EDGES = re.compile(r"^\W+|\W+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +47,7 @@ class Ranked:
 
 def ranked(candidates: Iterable[Candidate], query: str) -> list[Ranked]:
     """Return candidates best first; of equal ones the earlier in its document, then the earlier stored."""
-    phrase = fold(query)
+    phrase = _EDGES.sub("", fold(query))
     scored = [Ranked(candidate=candidate, score=_score(candidate, phrase)) for candidate in candidates]
     return sorted(scored, key=lambda one: (-one.score, one.candidate.ordinal, one.candidate.n))
 
@@ -60,14 +65,12 @@ def without_repeats(found: Sequence[Ranked]) -> list[Ranked]:
 
 def _score(candidate: Candidate, phrase: str) -> float:
     factor = 1.0
-    if candidate.has_all:
-        factor += ALL_TERMS_BONUS
-        factor += PHRASE_BONUS * _says(candidate, phrase)
-    if candidate.type == "heading":
-        factor *= HEADING_FACTOR
-    return candidate.word_score * factor
+    if candidate.has_all:  # asked only there, as folding text is slow
+        factor += ALL_TERMS_BONUS + _phrase_bonus(candidate, phrase)
+    return candidate.word_score * factor * TYPE_FACTORS.get(candidate.type, 1.0)
 
 
-def _says(candidate: Candidate, phrase: str) -> bool:
-    """Tell whether the block or its head holds the phrase; asked only where all terms are, as folding text is slow."""
-    return any(phrase in fold(part) for part in (candidate.text, *candidate.head))
+def _phrase_bonus(candidate: Candidate, phrase: str) -> float:
+    if phrase in fold(candidate.text):
+        return PHRASE_BONUS
+    return HEAD_PHRASE_BONUS if any(phrase in fold(part) for part in candidate.head) else 0.0

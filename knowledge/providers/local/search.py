@@ -25,13 +25,18 @@ CANDIDATES = 50
 #: each token of an expression costs a look-up for each block that matches.
 _FEW = 4
 
-_MATCH = "SELECT rowid, -rank FROM evidence_fts WHERE evidence_fts MATCH ? ORDER BY rank LIMIT ?"
+#: The engine scores lower for better. A section's words are in the head of each of its blocks, and the shortest block
+#: would win by them; so what the text alone scores counts again, for half.
+_MATCH = """
+SELECT rowid, -(rank + 0.5 * bm25(evidence_fts, 0.0, 0.0, 1.0))
+FROM evidence_fts WHERE evidence_fts MATCH ? ORDER BY rank LIMIT ?
+"""
 _MATCH_WITHIN = """
-SELECT fts.rowid, -fts.rank
-FROM evidence_fts AS fts
-CROSS JOIN evidence_block AS block ON block.n = fts.rowid
+SELECT evidence_fts.rowid, -(rank + 0.5 * bm25(evidence_fts, 0.0, 0.0, 1.0))
+FROM evidence_fts
+CROSS JOIN evidence_block AS block ON block.n = evidence_fts.rowid
 WHERE evidence_fts MATCH ? AND block.resource_id IN (SELECT value FROM json_each(?))
-ORDER BY fts.rank LIMIT ?
+ORDER BY rank LIMIT ?
 """
 _KB_RESOURCES = """
 SELECT DISTINCT resource.resource_id

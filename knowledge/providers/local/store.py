@@ -28,9 +28,9 @@ from knowledge.providers.local.tokens import TOKENIZER_REV
 FILE_NAME = "evidence.sqlite"
 
 _BUSY_MILLISECONDS = 30_000
-_OPEN_PER_THREAD = 16
+_OPEN_PER_THREAD = 8
 _PRAGMAS = (
-    "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16000; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864;"
+    "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-8000; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864;"
 )
 _FACTS = """
 SELECT count(*), coalesce(sum(block_count), 0), (SELECT count(*) FROM evidence_meta WHERE key = 'rebuild')

@@ -137,10 +137,24 @@ def test_search_prefers_the_verbatim_phrase(provider: LocalProvider) -> None:
     assert texts(search(provider, "the door opens by itself"))[0] == phrase.strip()
 
 
-def test_search_prefers_text_to_its_bare_heading(provider: LocalProvider) -> None:
-    add(provider, "# Pruning roses\n\nCut them in March.\n")
+def test_search_prefers_the_passage_to_a_short_one_in_its_section(provider: LocalProvider) -> None:
+    telling = "Volatile makes a write visible to other threads at once, but an increment of it is not atomic."
+    add(provider, f"# Volatile\n\nAs follows:\n\n{telling}\n\nSee below.\n")
 
-    assert texts(search(provider, "pruning roses")) == ["Cut them in March.", "# Pruning roses"]
+    assert texts(search(provider, "volatile"))[0] == telling
+
+
+def test_search_prefers_the_phrase_in_the_text_to_the_phrase_above_it(provider: LocalProvider) -> None:
+    telling = "In short, what is ownership: one owner."
+    add(provider, f"# What is ownership\n\nOwnership has rules, and each has its reason.\n\n{telling}\n")
+
+    assert texts(search(provider, "What is ownership?"))[0] == telling
+
+
+def test_search_prefers_text_to_a_bare_heading(provider: LocalProvider) -> None:
+    add(provider, "# Pruning roses\n\n# Pruning hedges\n\nPruning roses is work for March, before they wake.\n")
+
+    assert texts(search(provider, "pruning roses"))[0] == "Pruning roses is work for March, before they wake."
 
 
 def test_search_finds_by_title_and_file_name(provider: LocalProvider) -> None:
