@@ -16,6 +16,9 @@ from django.utils.module_loading import autodiscover_modules
 if TYPE_CHECKING:
     from mnote.jobs import JobContext
 
+#: The queue of long work that nobody waits for. Everything else is "interactive".
+BULK = "bulk"
+
 Handler = Callable[["JobContext"], dict[str, Any]]
 
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -23,7 +24,7 @@ from mnote import connections, job_kinds
 from mnote.job_kinds import JobKind, job
 from mnote.logs import log_facts
 from mnote.models import Job
-from mnote.services import leases
+from mnote.services import leases, sweeping
 from mnote.services.leases import Hold
 
 __all__ = ["JobCancelled", "JobContext", "JobKind", "Postpone", "job", "run", "stop_all", "worker_name"]
@@ -135,11 +136,38 @@ def run(job_id: str) -> None:
     """Claim the job and see it through. Returns quietly when it is unknown, not due, or somebody else's."""
     connections.let_go()
     try:
-        claimed = leases.claim(job_id=job_id, worker=worker_name())
-        if claimed is not None:
-            _see_through(claimed)
+        queue = leases.queue_of_due(job_id)
+        if queue is None:
+            return
+        with _room_for(queue) as is_free:
+            claimed = leases.claim(job_id=job_id, worker=worker_name()) if is_free else None
+            if claimed is not None:
+                _see_through(claimed)
     finally:
         connections.let_go()
+
+
+@contextmanager
+def _room_for(queue: str) -> Iterator[bool]:
+    """Leave one thread of this process to work that people wait for: bulk work may take all but one.
+
+    A bulk job that finds no room stays queued; whichever ends next rings for it.
+    """
+    if queue != job_kinds.BULK:
+        yield True
+        return
+    is_free = _bulk_room().acquire(blocking=False)
+    try:
+        yield is_free
+    finally:
+        if is_free:
+            _bulk_room().release()
+            sweeping.ring_next(queue)
+
+
+@cache
+def _bulk_room() -> threading.BoundedSemaphore:
+    return threading.BoundedSemaphore(max(1, settings.MNOTE_WORKER_THREADS - 1))
 
 
 def _see_through(claimed: Job) -> None:

@@ -33,15 +33,17 @@ class Hold(StrEnum):
     LOST = "lost"
 
 
+def queue_of_due(job_id: str) -> str | None:
+    """Return the queue of a job that can be claimed now, None for any other. Writes nothing."""
+    return _due(job_id).values_list("queue", flat=True).first()
+
+
 def claim(*, job_id: str, worker: str) -> Job | None:
     """Start the job as `worker` and return it; None when it is unknown, taken, not due, or its key runs already."""
     now = timezone.now()
-    due = Job.objects.filter(pk=job_id, status=JobStatus.QUEUED, run_at__lte=now + _CLOCK_SLACK)
-    if not due.exists():
-        return None
     try:
         with transaction.atomic():
-            taken = due.update(
+            taken = _due(job_id).update(
                 status=JobStatus.RUNNING,
                 attempt=F("attempt") + 1,
                 worker=worker,
@@ -55,6 +57,10 @@ def claim(*, job_id: str, worker: str) -> Job | None:
     except IntegrityError:
         return None
     return Job.objects.filter(pk=job_id, worker=worker, status=JobStatus.RUNNING).first() if taken else None
+
+
+def _due(job_id: str) -> QuerySet[Job]:
+    return Job.objects.filter(pk=job_id, status=JobStatus.QUEUED, run_at__lte=timezone.now() + _CLOCK_SLACK)
 
 
 def _lease() -> timedelta:

@@ -63,6 +63,13 @@ def ring_due() -> int:
     return sum(doorbell.ring(pk, queue) for pk, queue in waiting)
 
 
+def ring_next(queue: str) -> bool:
+    """Ring for the job of `queue` that has been due longest; say whether there was one."""
+    due = Job.objects.filter(status=JobStatus.QUEUED, queue=queue, run_at__lte=timezone.now())
+    job_id = due.order_by("run_at").values_list("pk", flat=True).first()
+    return job_id is not None and doorbell.ring(job_id, queue)
+
+
 def _unrung(now: datetime) -> QuerySet[Job]:
     lost = now - timedelta(seconds=settings.MNOTE_JOB_LEASE_SECONDS)
     due = Job.objects.filter(status=JobStatus.QUEUED, run_at__lte=now)

@@ -11,10 +11,12 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from mnote import job_kinds
+from mnote import jobs as jobs_module
 from mnote.exceptions import NotFound, ServiceUnavailable
 from mnote.jobs import JobContext, Postpone, StopReason, run
 from mnote.models import Job, JobStatus
 from mnote.services import jobs, leases
+from tests.bell import rung
 from tests.kinds import handled_by
 
 pytestmark = pytest.mark.django_db
@@ -240,6 +242,30 @@ def test_run_leaves_no_connection_open() -> None:
         thread.join()
 
     assert seen == [None]
+
+
+@in_threads
+def test_bulk_jobs_leave_a_thread_to_interactive_ones(settings: Settings) -> None:
+    """All bulk room is taken: a bulk job stays queued, an interactive one runs; then the bulk one is rung for."""
+    rung("bulk")
+    waiting, urgent = make_job(queue="bulk"), make_job()
+    room = jobs_module._bulk_room()
+    taken = [room.acquire(blocking=False) for _ in range(settings.MNOTE_WORKER_THREADS - 1)]
+
+    with handled_by(lambda context: {}):
+        run(waiting.pk)
+        run(urgent.pk)
+    room.release()
+    with handled_by(lambda context: {}, name="test.other"):
+        run(make_job(kind="test.other", queue="bulk").pk)
+    for _ in taken[1:]:
+        room.release()
+
+    waiting.refresh_from_db()
+    urgent.refresh_from_db()
+    assert all(taken)
+    assert (waiting.status, urgent.status) == (JobStatus.QUEUED, JobStatus.SUCCEEDED)
+    assert rung("bulk") == [waiting.pk]
 
 
 def test_a_kind_has_one_handler() -> None:
