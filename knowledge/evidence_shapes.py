@@ -129,15 +129,16 @@ def source_map_json(source_map: SourceMap, *, path: str, owner: str) -> dict[str
     return {key: value for key, value in body.items() if value is not None}
 
 
-def artifact_json(artifact: DerivedArtifact) -> dict[str, Any]:
-    """Return what is known of an artifact; its content and its file stay on the server."""
+def artifact_json(artifact: DerivedArtifact, *, path: str) -> dict[str, Any]:
+    """Return what is known of an artifact; its content and its file stay on the server. Artifacts belong to a content
+    and name the path where it was first met, so the path is that of the source asked for."""
     return {
         "artifactId": artifact.artifact_id,
         "workspaceId": artifact.workspace_id,
         "rootUri": artifact.root_uri,
-        "ownerDocumentId": artifact.owner_document_id,
-        "ownerDocumentPath": artifact.owner_document_path,
-        "sourceRootRelativePath": artifact.source_root_relative_path,
+        "ownerDocumentId": owner_document_id(path),
+        "ownerDocumentPath": path,
+        "sourceRootRelativePath": path,
         "artifactKind": artifact.artifact_kind,
         "provider": artifact.provider,
         "sourceHash": artifact.source_hash,

@@ -11,10 +11,11 @@ from django.utils.translation import gettext as _
 
 from knowledge.citations.locators import Locator, LocatorKind
 from knowledge.models import Document
-from knowledge.services.answers import Answer
+from knowledge.services.chunks import PlacedChunk
 from knowledge.services.hints import OpenedReference
 from knowledge.services.opening import OpenedPlace
 from knowledge.services.passages import Passage, SectionText, Surroundings
+from knowledge.services.query import QueryResult
 from knowledge.services.references import Reference, sign
 from knowledge.services.search import SearchResult
 from mnote.models import Root
@@ -153,17 +154,17 @@ def search_json(result: SearchResult, *, is_administrator: bool, debug: bool = F
     return {"schema": SEARCH_SCHEMA, "results": shown, **_how(result, is_administrator=is_administrator)}
 
 
-def query_json(result: SearchResult, answer: Answer, *, is_administrator: bool, debug: bool = False) -> dict[str, Any]:
+def query_json(result: QueryResult, *, is_administrator: bool, debug: bool = False) -> dict[str, Any]:
     """Return the answer to a question: [1] in `answer` is the first of `citations`."""
-    shown = [reference_json(each, debug=debug and is_administrator) for each in result.references]
-    cited = [{"number": number, **shown[place]} for number, place in enumerate(answer.cited, start=1)]
+    with_text = debug and is_administrator
+    cited = enumerate((reference_json(each, debug=with_text) for each in result.citations), start=1)
     return {
         "schema": QUERY_SCHEMA,
-        "answer": answer.text,
-        "isAnswered": bool(answer.sentences),
-        "references": shown,
-        "citations": cited,
-        **_how(result, is_administrator=is_administrator),
+        "answer": result.answer.text,
+        "isAnswered": bool(result.answer.sentences),
+        "references": [reference_json(each, debug=with_text) for each in result.found.references],
+        "citations": [{"number": number, **body} for number, body in cited],
+        **_how(result.found, is_administrator=is_administrator),
     }
 
 
@@ -181,6 +182,17 @@ def context_json(opened: OpenedReference, found: Surroundings) -> dict[str, Any]
         "degraded": found.degraded,
     }
     return {key: value for key, value in body.items() if value is not None}
+
+
+def chunk_json(root: Root, placed: PlacedChunk) -> dict[str, Any]:
+    """Return an indexed passage; its text is that of the file, "" where its place is not known."""
+    return {
+        "index": placed.chunk.index,
+        "chunkId": placed.chunk.chunk_id,
+        "quote": placed.locator.quote,
+        "sectionPath": list(placed.chunk.section_path or placed.locator.section_path),
+        "locator": placed.locator.to_json(url=open_url(root, placed.locator)),
+    }
 
 
 def section_json(root: Root, section: SectionText) -> dict[str, Any]:

@@ -23,9 +23,24 @@ def component_name(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("-"))
 
 
+def link_to(name: str) -> dict[str, str]:
+    """Return a reference to a published schema inside the OpenAPI document."""
+    return {"$ref": f"#/components/schemas/{component_name(name)}"}
+
+
 def published(name: str) -> OpenApiResponse:
     """Return the response of an operation whose body is a published schema."""
-    return OpenApiResponse(response={"$ref": f"#/components/schemas/{component_name(name)}"})
+    return OpenApiResponse(response=link_to(name))
+
+
+def one_of(*names: str) -> OpenApiResponse:
+    """Return the response of an operation whose body is one of several published schemas."""
+    return OpenApiResponse(response={"oneOf": [link_to(name) for name in names]})
+
+
+def list_of(name: str) -> OpenApiResponse:
+    """Return the response of an operation whose body is a list of a published schema."""
+    return OpenApiResponse(response={"type": "array", "items": link_to(name)})
 
 
 def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -45,5 +60,5 @@ def _relinked(value: Any) -> Any:
         return value
     link = value.get("$ref")
     if isinstance(link, str) and link.endswith(".json"):
-        return {"$ref": f"#/components/schemas/{component_name(link.removesuffix('.json'))}"}
+        return link_to(link.removesuffix(".json"))
     return {key: _relinked(each) for key, each in value.items()}

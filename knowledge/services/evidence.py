@@ -23,6 +23,7 @@ from knowledge.querysets import SEARCHABLE, readable_documents, visible_kbs
 from knowledge.services import hints, owners, parsing, passages, references
 from knowledge.services.hints import Hint, OpenedReference
 from knowledge.services.passages import Passage, Surroundings, Window
+from knowledge.services.query import QueryResult
 from knowledge.services.references import Reference
 from knowledge.services.search import SearchResult
 from mnote.exceptions import Invalid, NotFound
@@ -163,6 +164,15 @@ def with_owners(principal: Principal, found: Sequence[Reference]) -> list[Refere
 def with_owners_in(principal: Principal, result: SearchResult) -> SearchResult:
     """Name the owner pages in the references of a search."""
     return replace(result, references=tuple(with_owners(principal, result.references)))
+
+
+def with_owners_in_answer(principal: Principal, result: QueryResult) -> QueryResult:
+    """Name the owner pages in the references of an answer."""
+    return replace(
+        result,
+        found=with_owners_in(principal, result.found),
+        citations=tuple(with_owners(principal, result.citations)),
+    )
 
 
 def owned(principal: Principal, opened: OpenedReference) -> OpenedReference:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.db.models import Q
@@ -41,6 +42,9 @@ class Accepted:
     source_set_id: str = ""
     source_id: str = ""
     same_as: tuple[str, ...] = ()
+
+
+Act = Callable[[], Accepted]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,15 +108,21 @@ def take_in(*, principal: Principal, kb: KnowledgeBase, root: Root, wanted: Want
     return Intake(kb=kb, accepted=tuple(accepted), refused=tuple(refused))
 
 
-def _acts(principal: Principal, kb: KnowledgeBase, root: Root, wanted: Wanted) -> Iterable[tuple[str, Any]]:
+def take_one(*, principal: Principal, kb: KnowledgeBase, root: Root, wanted: Wanted) -> Accepted:
+    """Take the one item of `wanted` into the knowledge base. Raises the error that `take_in` would report."""
+    [(_item, act)] = _acts(principal, kb, root, wanted)
+    return act()
+
+
+def _acts(principal: Principal, kb: KnowledgeBase, root: Root, wanted: Wanted) -> Iterator[tuple[str, Act]]:
     for path in dict.fromkeys(wanted.paths):
-        yield path, lambda path=path: _take_path(principal, kb, root, path, wanted.rules)
+        yield path, partial(_take_path, principal, kb, root, path, wanted.rules)
     for resource in dict.fromkeys(wanted.resource_ids):
-        yield resource, lambda resource=resource: _take_resource(principal, kb, root, resource)
+        yield resource, partial(_take_resource, principal, kb, root, resource)
     if wanted.text is not None:
-        yield wanted.file_name or wanted.title, lambda: _take_text(principal, kb, root, wanted)
+        yield wanted.file_name or wanted.title, partial(_take_text, principal, kb, root, wanted)
     if wanted.url:
-        yield wanted.url, lambda: _take_url(principal, kb, root, wanted)
+        yield wanted.url, partial(_take_url, principal, kb, root, wanted)
 
 
 def _take_path(principal: Principal, kb: KnowledgeBase, root: Root, item: str, rules: dict[str, Any]) -> Accepted:

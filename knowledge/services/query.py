@@ -22,9 +22,11 @@ class QueryResult:
     citations: tuple[Reference, ...]
 
 
-def ask(*, principal: Principal, scope: search.Scope, question: str, top_k: int = 10) -> QueryResult:
+def ask(
+    *, principal: Principal, scope: search.Scope, question: str, top_k: int = 10, mode: str = "hybrid"
+) -> QueryResult:
     """Answer a question from what the caller may read. Raises what `search.search` raises."""
-    found = search.search(principal=principal, scope=scope, query=question, top_k=top_k)
+    found = search.search(principal=principal, scope=scope, query=question, top_k=top_k, mode=mode)
     answer = answers.compose(question, found.references)
     citations = tuple(_narrowed(found.references[number], _said(answer, number)) for number in answer.cited)
     return QueryResult(answer=answer, found=found, citations=citations)

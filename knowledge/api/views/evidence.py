@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from knowledge import evidence_shapes
 from knowledge.api.base import KnowledgeView, validated, validated_query
 from knowledge.api.hints import locator_hint
-from knowledge.api.published import published
+from knowledge.api.published import one_of, published
 from knowledge.api.scope import place_of
 from knowledge.api.serializers.evidence import (
     DocumentSearchQuerySerializer,
@@ -30,6 +30,9 @@ from knowledge.services.passages import Window
 from mnote.api.permissions import principal_of
 from mnote.models import Workspace
 from mnote.principals import Principal
+
+#: Results of a search, a document, or a passage read, by what was asked.
+_OLDER = one_of("document-results", "document-text", "read")
 
 
 class EvidenceView(KnowledgeView):
@@ -85,15 +88,13 @@ class DocumentSearchView(EvidenceView):
     @extend_schema(
         operation_id="search_documents_by_query",
         parameters=[DocumentSearchQuerySerializer],
-        responses={200: {"type": "object"}},
+        responses=_OLDER,
     )
     def get(self, request: Request) -> Response:
         """Search or read documents, as older callers do."""
         return _documents(principal_of(request), validated_query(request, DocumentSearchQuerySerializer))
 
-    @extend_schema(
-        operation_id="search_documents", request=DocumentSearchSerializer, responses={200: {"type": "object"}}
-    )
+    @extend_schema(operation_id="search_documents", request=DocumentSearchSerializer, responses=_OLDER)
     def post(self, request: Request) -> Response:
         """Search or read documents, as older callers do."""
         return _documents(principal_of(request), validated(request, DocumentSearchSerializer))

@@ -19,10 +19,10 @@ from knowledge.api.serializers.knowledge_rag import (
     SearchSerializer,
     SectionContextSerializer,
 )
-from knowledge.services import answers, evidence, hints, passages, search
+from knowledge.services import evidence, hints, passages, query, search
 from knowledge.services.hints import OpenedReference
 from knowledge.services.passages import Window
-from knowledge.services.search import Scope, SearchResult
+from knowledge.services.search import Scope
 from mnote.api.permissions import principal_of
 from mnote.principals import Principal
 
@@ -32,8 +32,15 @@ class SearchView(KnowledgeView):
     def post(self, request: Request) -> Response:
         """Find passages in knowledge bases."""
         principal, data = principal_of(request), validated(request, SearchSerializer)
-        result = _found(principal, data, data["query"])
-        body = shapes.search_json(result, is_administrator=principal.is_administrator, debug=data["debug"])
+        result = search.search(
+            principal=principal,
+            scope=_scope(place_of(principal, data), data),
+            query=data["query"],
+            top_k=data["top_k"],
+            mode=data["mode"],
+        )
+        found = evidence.with_owners_in(principal, result)
+        body = shapes.search_json(found, is_administrator=principal.is_administrator, debug=data["debug"])
         return Response(body)
 
 
@@ -42,11 +49,13 @@ class QueryView(KnowledgeView):
     def post(self, request: Request) -> Response:
         """Answer a question in sentences of the documents, each with its citation."""
         principal, data = principal_of(request), validated(request, QuestionSerializer)
-        result = _found(principal, data, data["question"])
-        answer = answers.compose(data["question"], result.references)
+        scope = _scope(place_of(principal, data), data)
+        result = query.ask(
+            principal=principal, scope=scope, question=data["question"], top_k=data["top_k"], mode=data["mode"]
+        )
+        answered = evidence.with_owners_in_answer(principal, result)
         is_administrator = principal.is_administrator
-        body = shapes.query_json(result, answer, is_administrator=is_administrator, debug=data["debug"])
-        return Response(body)
+        return Response(shapes.query_json(answered, is_administrator=is_administrator, debug=data["debug"]))
 
 
 class SectionContextView(KnowledgeView):
@@ -74,17 +83,6 @@ class OpenReferenceView(KnowledgeView):
         """Open a reference: the place in the file as it is now, with the truth about it."""
         opened = _opened(principal_of(request), validated(request, OpenReferenceSerializer))
         return Response(shapes.opened_reference_json(opened))
-
-
-def _found(principal: Principal, data: dict[str, Any], query: str) -> SearchResult:
-    result = search.search(
-        principal=principal,
-        scope=_scope(place_of(principal, data), data),
-        query=query,
-        top_k=data["top_k"],
-        mode=data["mode"],
-    )
-    return evidence.with_owners_in(principal, result)
 
 
 def _scope(place: Place, data: dict[str, Any]) -> Scope:

@@ -1,0 +1,118 @@
+"""Knowledge bases over the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from knowledge.api.fields import Flag, JSONObject, Text
+from knowledge.api.scope import MAX_ID, ScopeSerializer
+from knowledge.models import IndexStatus
+from knowledge.selectors.counts import KBCounts
+from knowledge.selectors.kb_lists import KBCard
+from knowledge.services.knowledge_bases import DESCRIPTION_MAX, NAME_MAX
+from mnote.api.serializers import CamelSerializer
+from mnote.models import Role
+
+LAMPS = [status for status in IndexStatus if status is not IndexStatus.SKIPPED]
+
+
+class CountsSerializer(CamelSerializer):
+    """Documents that the caller may read. `total` leaves out skipped and removed ones."""
+
+    total = serializers.IntegerField()
+    searchable = serializers.IntegerField()
+    by_lamp = serializers.SerializerMethodField(help_text="Of every lamp, how many.")
+    skipped = serializers.SerializerMethodField()
+
+    def get_by_lamp(self, counts: KBCounts) -> dict[str, int]:
+        return {status.value: counts.of(status) for status in LAMPS}
+
+    def get_skipped(self, counts: KBCounts) -> int:
+        return counts.of(IndexStatus.SKIPPED)
+
+
+class KnowledgeBaseSerializer(CamelSerializer):
+    """A knowledge base as the caller sees it. `role` is the caller's own."""
+
+    id = serializers.CharField(source="kb.id")
+    name = serializers.CharField(source="kb.name")
+    description = serializers.CharField(source="kb.description")
+    workspace_id = serializers.CharField(source="kb.workspace_id")
+    root_uri = serializers.CharField(source="kb.root.root_uri")
+    provider = serializers.CharField(source="kb.provider")
+    provider_knowledge_base_id = serializers.CharField(source="kb.provider_kb_id")
+    owner = serializers.CharField(source="kb.owner.shown_name")
+    role = serializers.ChoiceField(Role.choices, allow_null=True)
+    default_tool_enabled = serializers.BooleanField(source="kb.default_tool_enabled")
+    is_paused = serializers.SerializerMethodField()
+    is_pinned = serializers.SerializerMethodField()
+    needs_confirmation = serializers.SerializerMethodField(help_text="A sync waits for a person to confirm it.")
+    settings = JSONObject(source="kb.settings_json")
+    counts = CountsSerializer()
+    synced_at = serializers.DateTimeField(allow_null=True)
+    created_at = serializers.DateTimeField(source="kb.created_at")
+    updated_at = serializers.DateTimeField(source="kb.updated_at")
+
+    def get_is_paused(self, card: KBCard) -> bool:
+        return card.kb.paused_at is not None
+
+    def get_is_pinned(self, card: KBCard) -> bool:
+        return card.pinned_at is not None
+
+    def get_needs_confirmation(self, card: KBCard) -> bool:
+        return card.stopped_run is not None
+
+
+class NewKnowledgeBaseSerializer(ScopeSerializer):
+    """Without `rootUri` it belongs to the first root, without `provider` to the workspace's own."""
+
+    name = Text(max_length=NAME_MAX)
+    description = Text(max_length=DESCRIPTION_MAX, required=False, allow_blank=True)
+    provider = Text(max_length=MAX_ID, required=False)
+
+
+class KnowledgeBaseChangesSerializer(CamelSerializer):
+    """What is absent stays. `settings` replaces the whole object."""
+
+    name = Text(max_length=NAME_MAX, required=False)
+    description = Text(max_length=DESCRIPTION_MAX, required=False, allow_blank=True)
+    default_tool_enabled = Flag(required=False)
+    is_paused = Flag(required=False)
+    settings = JSONObject(required=False)
+
+
+class KnowledgeBaseQuerySerializer(CamelSerializer):
+    """The list's query."""
+
+    workspace_id = Text(max_length=MAX_ID, required=False)
+    q = Text(max_length=200, required=False, help_text="Part of name or description.")
+
+
+class SyncOrderSerializer(CamelSerializer):
+    full = Flag(default=False, help_text="Read every file's content again.")
+
+
+class ProcessingStatusSerializer(CamelSerializer):
+    """How far a knowledge base is. `jobs` are those queued or running for it."""
+
+    knowledge_base_id = serializers.CharField()
+    counts = CountsSerializer()
+    is_busy = serializers.BooleanField()
+    is_paused = serializers.BooleanField()
+    synced_at = serializers.DateTimeField(allow_null=True)
+    job_ids = serializers.ListField(child=serializers.CharField())
+    worker_age_seconds = serializers.FloatField(allow_null=True)
+    is_worker_alive = serializers.BooleanField()
+
+
+class TagSerializer(CamelSerializer):
+    name = serializers.CharField()
+    count = serializers.IntegerField()
+
+
+def changes_of(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns that a body of KnowledgeBaseChangesSerializer changes."""
+    names = {"settings": "settings_json"}
+    return {names.get(name, name): value for name, value in data.items() if name != "is_paused"}
