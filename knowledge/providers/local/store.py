@@ -27,6 +27,7 @@ from knowledge.providers.local.tokens import TOKENIZER_REV
 
 FILE_NAME = "evidence.sqlite"
 
+_NAME_LENGTH = 16
 _BUSY_MILLISECONDS = 30_000
 _OPEN_PER_THREAD = 8
 _PRAGMAS = (
@@ -66,11 +67,11 @@ class Store:
         self._thread = _Thread()
 
     def path(self, workspace_id: str) -> Path:
-        return self.index_dir / sha256(workspace_id.encode()).hexdigest()[:16] / FILE_NAME
+        return self.index_dir / sha256(workspace_id.encode()).hexdigest()[:_NAME_LENGTH] / FILE_NAME
 
     def paths(self) -> list[Path]:
         """Return the index files that exist."""
-        return sorted(self.index_dir.glob(f"*/{FILE_NAME}"))
+        return sorted(self.index_dir.glob(f"{'?' * _NAME_LENGTH}/{FILE_NAME}"))
 
     def facts(self) -> dict[str, int]:
         """Count what all workspaces hold; `rebuilding` counts those whose content must be given again."""
@@ -78,10 +79,10 @@ class Store:
         for path in self.paths():
             with _translated(), self._guarded(path):
                 documents, blocks, rebuilding = self._connect(path).connection.execute(_FACTS).get
+                facts["bytes"] += path.stat().st_size
             facts["workspaces"] += 1
             facts["documents"] += documents
             facts["blocks"] += blocks
-            facts["bytes"] += path.stat().st_size
             facts["rebuilding"] += rebuilding
         return facts
 
@@ -124,7 +125,8 @@ class Store:
             self._forget(folder / FILE_NAME)
             with suppress(FileNotFoundError):
                 folder.rename(aside)  # at once, so that no one opens half a folder
-                shutil.rmtree(aside)
+            for left in folder.parent.glob(f"{folder.name}.dropped-*"):  # also of a call that was cut short
+                shutil.rmtree(left, ignore_errors=True)
 
     def check_writable(self) -> None:
         """Make the index folder and write a file in it. Raises IndexNotWritable or IndexFull."""
