@@ -4,7 +4,8 @@
    #modal, #drawer         htmx target; opens when it gets content. Events kb:close-modal, kb:close-drawer close.
    kb:toast {text, kind}   a message in the corner; kb:announce {text} tells it to readers only.
    kb:poke                 fired on the body when work may have changed; pollers listen "from:body".
-   data-poll               on an element that polls: pauses while the tab is hidden, backs off on errors, never redirects.
+   data-events="/api/…"    a stream that pokes when something changed; closed while the tab is hidden.
+   data-poll               an element that polls: rests while the tab is hidden, backs off on errors, never redirects.
    data-hotkey="g s"       a key, or two in a row, clicks (or focuses) the element.
    data-copy="#id|text"    copies the text of an element, or the text itself.
    data-select-table       a form whose check boxes select rows, with [data-select-all], -count and -bar in it.
@@ -18,6 +19,8 @@
   const $ = (selector, root = doc) => root.querySelector(selector);
   const $$ = (selector, root = doc) => [...root.querySelectorAll(selector)];
   const words = JSON.parse($("#words").textContent);
+  const on = (name, handle, first) => doc.addEventListener(name, handle, first);
+  const tell = (name, detail) => doc.body.dispatchEvent(new CustomEvent(name, { detail, bubbles: true }));
   const say = (text) => { $("#announcer").textContent = text; };
   const cookie = (name) => doc.cookie.split("; ").find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1);
   const token = () => cookie(doc.body.dataset.csrfCookie) || "";
@@ -41,7 +44,7 @@
   /* Dialogs: focus goes in, comes back, and typed text is not lost by accident. */
   const openers = new Map();
   const isDirty = (dialog) => "dirty" in dialog.dataset;
-  doc.addEventListener("input", (event) => {
+  on("input", (event) => {
     const dialog = event.target.closest("[data-keep]")?.closest("dialog");
     if (dialog) dialog.dataset.dirty = "";
   });
@@ -69,7 +72,7 @@
     openers.delete(dialog);
     if (back?.isConnected) back.focus();
     else $("#main")?.focus();
-    doc.body.dispatchEvent(new CustomEvent("kb:closed", { detail: { dialog: dialog.id } }));
+    tell("kb:closed", { dialog: dialog.id });
   };
   $$("#modal, #drawer").forEach((dialog) => {
     dialog.addEventListener("close", () => closed(dialog));
@@ -81,17 +84,17 @@
       if (!inside && !isDirty(dialog)) close(dialog);
     });
   });
-  doc.addEventListener("htmx:afterSwap", (event) => {
+  on("htmx:afterSwap", (event) => {
     const dialog = event.detail.target;
     if (!dialog?.matches?.("#modal, #drawer")) return;
     if (!dialog.childElementCount) close(dialog);
     else if (dialog.open) focusIn(dialog);
     else open(dialog);
   });
-  doc.body.addEventListener("kb:close-modal", () => close($("#modal")));
-  doc.body.addEventListener("kb:close-drawer", () => close($("#drawer")));
-  doc.body.addEventListener("kb:toast", (event) => toast(event.detail.text, event.detail.kind));
-  doc.body.addEventListener("kb:announce", (event) => say(event.detail.text));
+  on("kb:close-modal", () => close($("#modal")));
+  on("kb:close-drawer", () => close($("#drawer")));
+  on("kb:toast", (event) => toast(event.detail.text, event.detail.kind));
+  on("kb:announce", (event) => say(event.detail.text));
 
   /* Requests: the token of now, not of when the page was made; no answer becomes a strip. */
   const strip = $("#connection-strip");
@@ -104,6 +107,7 @@
     link.href = signInAddress();
     strip.hidden = false;
   };
+  const isPoll = (event) => event.target.closest("[data-poll]");
   let failures = 0, notBefore = 0, lastAnswer = new Date(), isSignedOut = false;
   const failedPoll = () => {
     failures += 1;
@@ -111,19 +115,19 @@
     const time = lastAnswer.toLocaleTimeString(doc.documentElement.lang, { hour: "2-digit", minute: "2-digit" });
     showStrip(words.offline.replace("%(time)s", time), false);
   };
-  doc.addEventListener("htmx:configRequest", ({ detail }) => {
+  on("htmx:configRequest", ({ detail }) => {
     detail.headers["X-CSRFToken"] = token();
     if (detail.parameters.csrfmiddlewaretoken && token()) detail.parameters.csrfmiddlewaretoken = token();
   });
-  doc.addEventListener("submit", ({ target }) => {
+  on("submit", ({ target }) => {
     const field = $("input[name=csrfmiddlewaretoken]", target);
     if (field && token()) field.value = token();
   }, true);
-  doc.addEventListener("htmx:beforeRequest", (event) => {
-    if (!event.target.closest("[data-poll]")) return;
+  on("htmx:beforeRequest", (event) => {
+    if (!isPoll(event)) return;
     if (doc.hidden || isSignedOut || Date.now() < notBefore) event.preventDefault();
   });
-  doc.addEventListener("htmx:beforeOnLoad", (event) => {
+  on("htmx:beforeOnLoad", (event) => {
     const { xhr, requestConfig } = event.detail;
     const away = xhr.getResponseHeader("HX-Redirect") || "";
     const isOut = xhr.status === 401 || away.startsWith(doc.body.dataset.signIn);
@@ -132,7 +136,7 @@
       if (xhr.status < 500 && strip && !strip.hidden) { strip.hidden = true; failures = notBefore = 0; isSignedOut = false; }
       return;
     }
-    if (requestConfig.verb === "get" && !event.target.closest("[data-poll]")) {
+    if (requestConfig.verb === "get" && !isPoll(event)) {
       if (!away) { event.preventDefault(); location.assign(signInAddress()); }
       return;
     }
@@ -141,40 +145,49 @@
     showStrip(words.signedOut, true);
     if ($("dialog:modal")) toast(words.signedOut, "bad");
   });
-  doc.addEventListener("htmx:beforeSwap", (event) => {
+  on("htmx:beforeSwap", (event) => {
     /* A problem never replaces a row or a list: it goes into the dialog it belongs to, else to the corner. */
     const { xhr, target } = event.detail;
     if (xhr.status < 400 || xhr.status >= 500 || xhr.status === 422 || xhr.getResponseHeader("HX-Retarget")) return;
     if (!/data-problem/.test(xhr.responseText.slice(0, 400))) { event.detail.shouldSwap = false; toast(words.failed, "bad"); return; }
-    if (event.target.closest("[data-poll]")) { event.detail.shouldSwap = false; return; }
+    if (isPoll(event)) { event.detail.shouldSwap = false; return; }
     if (target.matches("#modal, #drawer") && !target.open) return;
     event.detail.target = $("#toasts");
     event.detail.swapOverride = "afterbegin";
   });
-  doc.addEventListener("htmx:responseError", (event) => {
+  on("htmx:responseError", (event) => {
     if (event.detail.xhr.status < 500) return;
-    if (event.target.closest("[data-poll]")) failedPoll(); else toast(words.failed, "bad");
+    if (isPoll(event)) failedPoll(); else toast(words.failed, "bad");
   });
-  doc.addEventListener("htmx:sendError", (event) => {
-    if (event.target.closest("[data-poll]")) failedPoll(); else toast(words.noAnswer, "bad");
+  on("htmx:sendError", (event) => {
+    if (isPoll(event)) failedPoll(); else toast(words.noAnswer, "bad");
   });
-  doc.addEventListener("visibilitychange", () => {
-    if (!doc.hidden) { notBefore = 0; isSignedOut = false; doc.body.dispatchEvent(new CustomEvent("kb:poke")); }
+  on("visibilitychange", () => {
+    listen();
+    if (!doc.hidden) { notBefore = 0; isSignedOut = false; tell("kb:poke"); }
   });
+  let stream;
+  const listen = () => {
+    const url = $("[data-events]")?.dataset.events;
+    stream?.close();
+    stream = url && !doc.hidden ? new EventSource(url) : null;
+    stream?.addEventListener("changed", () => tell("kb:poke"));
+    stream?.addEventListener("end", () => { stream.close(); tell("kb:poke"); });
+  };
 
   /* Clicks: copying, closing, choosing colours. */
   const copy = async (what) => {
     const text = /^#[\w-]+$/.test(what) ? $(what)?.textContent.trim() : what;
     try { await navigator.clipboard.writeText(text); toast(words.copied, "note"); say(words.copied); } catch { toast(words.notCopied, "bad"); }
   };
-  doc.addEventListener("click", (event) => {
+  on("click", (event) => {
     const at = (selector) => event.target.closest?.(selector);
     if (at("[data-copy]")) copy(at("[data-copy]").dataset.copy);
     else if (at("[data-close-toast]")) at("[data-toast], [data-problem]").remove();
     else if (at("dialog [data-close]")) { event.preventDefault(); if (mayClose(at("dialog"))) close(at("dialog")); }
     else if (at(".rail-rest a")) $("#rail-rest")?.hidePopover?.();
   });
-  doc.addEventListener("submit", (event) => {
+  on("submit", (event) => {
     const form = event.target.closest("[data-theme-switch]");
     if (!form || !event.submitter) return;
     event.preventDefault();
@@ -184,7 +197,7 @@
     $("meta[name=color-scheme]").content = theme || "light dark";
     $$("[data-theme-switch] button").forEach((button) => button.setAttribute("aria-pressed", String(button.value === theme)));
     fetch(form.action, { method: "POST", headers: { "X-CSRFToken": token(), "HX-Request": "true" }, body: new URLSearchParams({ theme }) });
-    doc.body.dispatchEvent(new CustomEvent("host:theme", { detail: { theme } }));
+    tell("host:theme", { theme });
   });
 
   /* Selection: Shift takes the range; the bar says how many. */
@@ -197,7 +210,7 @@
     $$("[data-select-all]", table).forEach((each) => { each.checked = all.length > 0 && checked.length === all.length; each.indeterminate = checked.length > 0 && checked.length < all.length; });
     all.forEach((each) => { const row = each.closest("tr"); if (row) { if (each.checked) row.setAttribute("aria-selected", "true"); else row.removeAttribute("aria-selected"); } });
   };
-  doc.addEventListener("click", (event) => {
+  on("click", (event) => {
     const box = event.target.closest?.("[data-select-table] input[type=checkbox]");
     if (!box) return;
     const table = box.closest("[data-select-table]");
@@ -211,7 +224,7 @@
     count(table);
   });
   const countAll = () => $$("[data-select-table]").forEach(count);
-  doc.addEventListener("htmx:afterSettle", () => { countAll(); $$("#toasts > [data-toast]").forEach((each) => { if (!each.dataset.timed) { each.dataset.timed = "1"; dropLater(each); } }); });
+  on("htmx:afterSettle", () => { countAll(); $$("#toasts > [data-toast]").forEach((each) => { if (!each.dataset.timed) { each.dataset.timed = "1"; dropLater(each); } }); });
 
   /* Keys: never while somebody types, composes a character, or has a dialog open. */
   let firstKey = "", firstAt = 0;
@@ -241,7 +254,7 @@
     }
     return true;
   };
-  doc.addEventListener("keydown", (event) => {
+  on("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || event.keyCode === 229 || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape" && $("#drawer")?.open && !$("#drawer:modal") && !$("dialog:modal")) { if (mayClose($("#drawer"))) close($("#drawer")); return; }
     if (treeKey(event)) { event.preventDefault(); return; }
@@ -259,7 +272,8 @@
 
   $$("#toasts > [data-toast]").forEach(dropLater);
   countAll();
-  /* The server writes times; it needs to know whose clock. */
+  listen();
+  /* The server writes times: by whose clock? */
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone && cookie("mnote_time_zone") !== encodeURIComponent(zone)) doc.cookie = `mnote_time_zone=${encodeURIComponent(zone)}; path=/; max-age=31536000; samesite=lax`;
 })();

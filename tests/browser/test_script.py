@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import focused
 from tests.browser.looks import Look
+from tests.factories.mnote import JobFactory
 
 PAGE = "/_styleguide/"
 POLLER = """path => {
@@ -232,3 +233,34 @@ def test_polling_rests_while_the_tab_is_hidden(page):
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
     expect(page.locator("#toasts [data-toast]")).to_have_count(1)
+
+
+def test_the_stream_pokes_when_something_changed(visit, people):
+    page = visit("/", as_user=people.alice)
+    address = f"/api/jobs/events?workspaceId={people.workspace.pk}"
+    page.evaluate(
+        """address => {
+            document.body.addEventListener("kb:poke", () => { document.title = "poked"; });
+            document.querySelector("#main").dataset.events = address;
+        }""",
+        address,
+    )
+    with page.expect_response(lambda response: response.url.endswith(address)):
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.evaluate("document.title = 'quiet'")
+
+    JobFactory(workspace=people.workspace)
+
+    expect(page).to_have_title("poked")
+
+
+def test_the_stream_rests_while_the_tab_is_hidden(visit, people):
+    page = visit("/", as_user=people.alice)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "events" in request.url else None)
+    page.evaluate("document.querySelector('#main').dataset.events = '/api/jobs/events?workspaceId=x'")
+    page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
+
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+    assert asked == []
