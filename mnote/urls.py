@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
+from mnote.api.metrics import MetricsView
 from mnote.views import account, auth, health, home, preferences, styleguide
 
 _pages: list[URLPattern | URLResolver] = [
@@ -20,6 +21,7 @@ _pages: list[URLPattern | URLResolver] = [
     path("theme/", preferences.set_theme, name="theme"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("metrics", MetricsView.as_view(), name="metrics"),
     path("_styleguide/", styleguide.styleguide, name="styleguide"),
 ]
 

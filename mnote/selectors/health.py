@@ -46,3 +46,10 @@ def stopped_since() -> datetime | None:
 
 def _silence_began() -> datetime:
     return timezone.now() - timedelta(seconds=SILENT_SECONDS)
+
+
+def worker_gauge() -> list[tuple[dict[str, str], float]]:
+    """Seconds since each worker process, and the clock, was last heard of."""
+    now = timezone.now()
+    beats = WorkerBeat.objects.order_by("worker").values_list("worker", "seen_at")
+    return [({"worker": worker}, round((now - seen).total_seconds(), 1)) for worker, seen in beats]

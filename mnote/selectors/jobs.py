@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from mnote.exceptions import NotFound
 from mnote.models import Job, JobStatus
@@ -53,3 +53,9 @@ def last_change(workspace_id: str, since: int) -> int:
     after = Job.objects.filter(workspace_id=workspace_id, updated_at__gt=_EPOCH + since * _MICROSECOND)
     newest = after.order_by("-updated_at").values_list("updated_at", flat=True).first()
     return since if newest is None else (newest - _EPOCH) // _MICROSECOND
+
+
+def job_gauge() -> list[tuple[dict[str, str], float]]:
+    """Count jobs by queue and status. Ended ones are kept for 30 days."""
+    counts = Job.objects.order_by("queue", "status").values_list("queue", "status").annotate(count=Count("pk"))
+    return [({"queue": queue, "status": status}, float(count)) for queue, status, count in counts]
