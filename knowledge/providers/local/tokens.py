@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -78,6 +79,17 @@ def tokens(text: str) -> list[str]:
     return found
 
 
+def placed_tokens(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the tokens of `text`, each with the characters of `text` that it stands for: where it starts, and ends."""
+    unified, starts, ends = _unify_with_places(text)
+    for piece in _PIECE.finditer(unified):
+        run = piece["run"]
+        found = _run_places(run) if run else _word_places(piece["word"])
+        for token, start, end in found:
+            first, last = piece.start() + start, piece.start() + end - 1
+            yield (token, starts[first], ends[last]) if starts else (token, first, last + 1)
+
+
 def query_terms(query: str) -> list[Term]:
     """Return what to look for, each once, without words that say nothing unless there are no others."""
     terms: dict[Term, None] = {}
@@ -101,6 +113,34 @@ def _unify(text: str) -> str:
     return text.translate(_FOLD) if _FOLDED.search(text) else text
 
 
+def _unify_with_places(text: str) -> tuple[str, list[int], list[int]]:
+    """Return the unified text, and where each of its characters begins and ends in `text`; no lists where the places
+    are the same."""
+    plain = text if text.isascii() else _WIDE_MARKS.sub(" ", text)
+    if plain.isascii() or unicodedata.is_normalized("NFKC", plain):
+        return plain.translate(_FOLD), [], []
+    parts: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    heads = [at for at, character in enumerate(plain) if not at or not _attaches(character)]
+    for start, end in pairwise([*heads, len(plain)]):
+        part = unicodedata.normalize("NFKC", plain[start:end])
+        parts.append(part)
+        starts += [start] * len(part)
+        ends += [end] * len(part)
+    return "".join(parts).translate(_FOLD), starts, ends
+
+
+def _attaches(character: str) -> bool:
+    """Say whether a character is normalised together with the one before it: marks, later parts of a Hangul syllable,
+    and the half-width sound marks of Japanese."""
+    return (
+        unicodedata.category(character)[0] == "M"
+        or "\u1160" <= character <= "\u11ff"
+        or "\uff9e" <= character <= "\uff9f"
+    )
+
+
 def _plain(text: str) -> str:
     text = text.casefold()
     if text.isascii():
@@ -117,6 +157,23 @@ def _word_tokens(word: str) -> tuple[str, ...]:
     if len(parts) < 2 and parts == [word]:
         return (whole,)
     return (whole, *(_stem(_plain(part)) for part in parts))
+
+
+def _run_places(run: str) -> Iterator[tuple[str, int, int]]:
+    for at in range(len(run)):
+        yield run[at : at + 2], at, min(at + 2, len(run))
+
+
+def _word_places(word: str) -> Iterator[tuple[str, int, int]]:
+    """Yield what `_word_tokens` gives, with the places of the parts in the word."""
+    whole, *parts = _word_tokens(word)
+    yield whole, 0, len(word)
+    at = 0
+    pieces = [part for joined in _JOINT.split(word[:_MAX_WORD]) for part in _CAMEL.split(joined) if part]
+    for token, piece in zip(parts, pieces, strict=False):
+        start = word.index(piece, at)
+        at = start + len(piece)
+        yield token, start, at
 
 
 class _Stemmers(threading.local):
