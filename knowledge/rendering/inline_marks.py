@@ -76,8 +76,8 @@ def cut_inline(
     if span is None or not marks:
         return Passage(children=children, boundary="", marks=(marks[0] if marks else None,))
     parts = list(cut(*span, marks))
-    if len(parts) == 1:
-        return Passage(children=children, boundary="", marks=(parts[0][2],))
+    if len(parts) < 2:
+        return Passage(children=children, boundary="", marks=(parts[0][2] if parts else None,))
     whole = Passage(children=children, boundary="", marks=(next(mark for _, _, mark in parts if mark),))
     boundary = next((char for char in _RARE if char not in token.content), "")
     if not boundary:

@@ -142,7 +142,7 @@ class NotePage:
         last = self.first - 1 + shown
         outside = [*self._lines[: self.first - 1], *self._lines[last:]]
         env: dict[str, Any] = {}
-        self._md.parse("\n\n".join(line for line in outside if _REFERENCE.match(line)), env | {"page": self})
+        self._md.parse("\n\n".join(line for line in outside if _REFERENCE.match(line)), env)
         return cast("dict[str, Any]", env.get("references", {}))
 
     def numbers(self, token: Token) -> tuple[int, int] | None:

@@ -39,11 +39,13 @@ def window_of_note(source_map: SourceMap, lines: Sequence[str], wanted: Wanted) 
 def _starts(source_map: SourceMap, lines: Sequence[str]) -> list[int]:
     """Return the lines a window may begin at: headings, and blocks after a blank line that are not the rest of a list,
     table or code block cut in two."""
-    starts = {1} | {section.line_start for section in source_map.sections}
+    headings = {section.line_start for section in source_map.sections}
+    starts = {1} | headings
     before = ""
     for block in source_map.blocks:
         follows_blank = block.line_start > 1 and not lines[block.line_start - 2].strip()
-        if follows_blank and (block.type != before or block.type == "paragraph"):
+        follows_heading = block.line_start - 2 in headings
+        if follows_blank and not follows_heading and (block.type != before or block.type == "paragraph"):
             starts.add(block.line_start)
         before = block.type
     return sorted(starts)
