@@ -12,7 +12,7 @@ class KnowledgeConfig(AppConfig):
     def ready(self) -> None:
         post_migrate.connect(_create_triggers, sender=self)
         from knowledge.selectors.home import knowledge_bases  # noqa: PLC0415 models can be imported from here on
-        from knowledge.services import revisions  # noqa: PLC0415
+        from knowledge.services import revisions, stack  # noqa: F401, PLC0415 stack registers its layers
         from mnote import revisions as watched  # noqa: PLC0415
         from mnote.selectors import home  # noqa: PLC0415
 

@@ -8,7 +8,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from knowledge.models import Document, KnowledgeBase, Source
-from knowledge.services import documents, drain, reconcile, registry, removal, sources, sync, web_import
+from knowledge.services import batches, documents, drain, reconcile, registry, removal, sources, sync, web_import
 from mnote.jobs import JobContext, job
 from mnote.models import Root
 from mnote.principals import Principal
@@ -58,6 +58,20 @@ def purge_kb(context: JobContext) -> dict[str, Any]:
     return {"removed": removal.purge_kb(kb=kb, beat=context.beat) if kb else 0}
 
 
+@job("knowledge.batch", queue="bulk", max_attempts=3)
+def batch(context: JobContext) -> dict[str, Any]:
+    kb = KnowledgeBase.objects.select_related("workspace").filter(id=context.payload["kb_id"]).first()
+    if kb is None or kb.archived_at or context.job.requested_by is None:
+        return {"skipped": "no longer wanted"}
+    done = batches.run(
+        principal=Principal(user=context.job.requested_by),
+        kb=kb,
+        selection=batches.Selection.from_json(context.payload["selection"]),
+        action=batches.Action(context.payload["action"]),
+    )
+    return {"done": done.count, "passedOver": done.passed_over}
+
+
 @job("workspace_sanity_check", queue="bulk", max_attempts=3)
 def workspace_sanity_check(context: JobContext) -> dict[str, Any]:
     kb = KnowledgeBase.objects.filter(id=context.payload["kb_id"], archived_at__isnull=True).first()
@@ -97,5 +111,14 @@ def schedule_syncs() -> None:
         sources.request_sync(source=source, trigger="schedule")
     documents.release_lost()
     drain.restart_waiting()
+    for kb in reconcile.unchecked():
+        jobs.enqueue(
+            kind="workspace_sanity_check",
+            payload={"kb_id": kb.id},
+            dedup_key=kb.id,
+            workspace=kb.workspace,
+            kb_id=kb.id,
+            queue="bulk",
+        )
     if removal.is_due():
         jobs.enqueue(kind="knowledge.housekeeping", dedup_key="all", queue="bulk")

@@ -127,7 +127,14 @@ def fail(*, document: Document, code: str, detail: str = "", source_hash: str | 
     }
     if source_hash is not None:
         changes["source_hash"] = source_hash
-    return _write(document, only_if=Q(index_status=IndexStatus.PARSING, worker=document.worker), **changes)
+    began, attempt = document.status_since, document.attempts + 1
+    failed = _write(document, only_if=Q(index_status=IndexStatus.PARSING, worker=document.worker), **changes)
+    if failed:
+        DocumentEvent.objects.create(
+            document=document, attempt=attempt, stage="failed", state="failed", started_at=began, finished_at=now,
+            facts={"code": code},
+        )  # fmt: skip
+    return failed
 
 
 def requeue(*, documents: Sequence[Document], reason_code: str = "") -> int:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 
 from knowledge.citations.lines import LineIndex
 from knowledge.citations.locators import Resource, locate
 from knowledge.citations.quotes import QuoteAnchor, QuoteFinder
+from knowledge.providers.base import ProviderError
+from knowledge.providers.local.tokens import query_terms, tokens
 from knowledge.services import answers, parsing, references, search
 from knowledge.services.answers import Answer
 from knowledge.services.references import Reference
@@ -27,9 +31,58 @@ def ask(
 ) -> QueryResult:
     """Answer a question from what the caller may read. Raises what `search.search` raises."""
     found = search.search(principal=principal, scope=scope, query=question, top_k=top_k, mode=mode)
+    return _answered(question, found)
+
+
+def ask_everywhere(
+    *, principal: Principal, scopes: Sequence[search.Scope], question: str, top_k: int = 10, mode: str = "hybrid"
+) -> QueryResult:
+    """Answer a question from several workspaces. Their scores mean nothing beside each other, so hits are merged by
+    rank; of equal ranks the passage that says more of the question comes first.
+
+    A workspace whose provider does not answer is left out and its kind named. Raises what `ask` raises when none does.
+    """
+    if len(scopes) == 1:
+        return ask(principal=principal, scope=scopes[0], question=question, top_k=top_k, mode=mode)
+    parts: list[search.SearchResult] = []
+    failure: ProviderError | None = None
+    for scope in scopes:
+        try:
+            parts.append(search.search(principal=principal, scope=scope, query=question, top_k=top_k, mode=mode))
+        except ProviderError as error:
+            failure = error
+    if failure and not parts:
+        raise failure
+    return _answered(question, _merged(question, parts, top_k, is_partial=failure is not None))
+
+
+def _answered(question: str, found: search.SearchResult) -> QueryResult:
     answer = answers.compose(question, found.references)
     citations = tuple(_narrowed(found.references[number], _said(answer, number)) for number in answer.cited)
     return QueryResult(answer=answer, found=found, citations=citations)
+
+
+def _merged(
+    question: str, parts: Sequence[search.SearchResult], top_k: int, *, is_partial: bool
+) -> search.SearchResult:
+    wanted = {term.text for term in query_terms(question)}
+    ranks = zip_longest(*(part.references for part in parts))
+    ordered = chain.from_iterable(
+        sorted(filter(None, rank), key=lambda reference: -len(wanted & set(tokens(reference.locator.quote))))
+        for rank in ranks
+    )
+    unreachable = tuple(dict.fromkeys([*chain(*(part.unreachable for part in parts)), *(["other"] * is_partial)]))
+    return search.SearchResult(
+        references=tuple(ordered)[:top_k],
+        kbs=tuple(chain(*(part.kbs for part in parts))),
+        dropped_unmapped=sum(part.dropped_unmapped for part in parts),
+        dropped_forbidden=sum(part.dropped_forbidden for part in parts),
+        candidates=sum(part.candidates for part in parts),
+        milliseconds=sum(part.milliseconds for part in parts),
+        mode=parts[0].mode if parts else "hybrid",
+        unreachable=unreachable,
+        notes=tuple(dict.fromkeys(chain(*(part.notes for part in parts)))),
+    )
 
 
 def _said(answer: Answer, number: int) -> list[str]:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from knowledge.models import Document, IndexStatus, KnowledgeBase
 from knowledge.providers.base import DocumentPhase, ProviderDocumentId
 from knowledge.providers.registry import provider_for
 from knowledge.services import documents, registry
 from knowledge.services.ingest import kb_ref
+from mnote.models import Job
+
+_EVERY = timedelta(days=1)
+_AT_ONCE = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +59,13 @@ def reconcile(*, kb: KnowledgeBase, repair: bool) -> Report:
         short=tuple(row.source_path for row in short),
         repaired=repair,
     )
+
+
+def unchecked() -> list[KnowledgeBase]:
+    """Return the knowledge bases that were not compared with their provider for a day, a few at a time."""
+    checked = Job.objects.filter(kind="workspace_sanity_check", created_at__gte=timezone.now() - _EVERY)
+    live = KnowledgeBase.objects.filter(archived_at__isnull=True, paused_at__isnull=True)
+    return list(live.exclude(id__in=checked.values("kb_id")).select_related("workspace").order_by("id")[:_AT_ONCE])
 
 
 def _is_short(row: Document, held: dict[ProviderDocumentId, Any]) -> bool:

@@ -36,6 +36,14 @@ def confirm(*, principal: Principal, run: SyncRun) -> Job:
     return job
 
 
+def dismiss(*, principal: Principal, run: SyncRun) -> None:
+    """Leave everything as it is and stop asking about this run; the next look may ask again. Needs curator."""
+    access.require_role(principal, run.kb.workspace, Role.CURATOR)
+    run.counts = {**run.counts, "dismissed": True}
+    run.save(update_fields=["counts"])
+    audit.record(principal=principal, action="sync.dismiss", workspace=run.kb.workspace, kb_id=run.kb_id, target=run.id)
+
+
 def _enqueue(principal: Principal, run: SyncRun) -> Job:
     return jobs.enqueue(
         kind="knowledge.sync_source",
