@@ -47,8 +47,8 @@ def skip_files(source: Source, skipped: Iterable[Skipped]) -> None:
     listed = {text_key(each.path): each for each in islice(skipped, _SKIPPED_ROWS)}
     rows = Document.objects.filter(source=source, index_status=IndexStatus.SKIPPED)
     kept = {key for key, reason in rows.values_list("path_key", "reason_code") if _still_skipped(listed, key, reason)}
-    for batch in batches([row for row in rows.only("id", "path_key") if row.path_key not in kept]):
-        Document.objects.filter(id__in=[row.id for row in batch], index_status=IndexStatus.SKIPPED).delete()
+    for gone in batches([row for row in rows.only("id", "path_key") if row.path_key not in kept]):
+        Document.objects.filter(id__in=[row.id for row in gone], index_status=IndexStatus.SKIPPED).delete()
     for batch in batches([each for key, each in listed.items() if key not in kept]):
         with transaction.atomic():
             rev = revisions.take(source.kb.workspace_id, len(batch))
