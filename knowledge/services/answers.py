@@ -74,11 +74,26 @@ def compose(question: str, references: tuple[Reference, ...]) -> Answer:
 
 def _sentences(number: int, reference: Reference, wanted: set[str]) -> list[_Candidate]:
     found = []
-    for place, text in enumerate(sentences_of(reference.locator.quote, reference.locator.resource_kind)):
+    kind = reference.locator.resource_kind
+    for place, text in enumerate(sentences_of(_without_titles(reference.locator.quote, kind), kind)):
         words = frozenset(tokens(text)) & wanted
         if words and not text.endswith(_ASKS):
             found.append(_Candidate(text[:_MAX_CHARS], words, number, place))
     return found
+
+
+def _without_titles(quote: str, kind: ResourceKind) -> str:
+    """Leave out headings and code of a note: they name an answer, they are none. A passage of nothing else stays."""
+    if kind is not ResourceKind.MARKDOWN:
+        return quote
+    kept: list[str] = []
+    is_code = False
+    for line in quote.split("\n"):
+        is_fence = line.lstrip().startswith(("```", "~~~"))
+        is_code = is_code != is_fence
+        if not (is_code or is_fence or line.startswith("#")):
+            kept.append(line)
+    return "\n".join(kept) if any(line.strip() for line in kept) else quote
 
 
 def sentences_of(quote: str, kind: ResourceKind) -> list[str]:
