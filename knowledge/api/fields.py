@@ -81,7 +81,7 @@ class Range(serializers.ListField):
 
     def to_internal_value(self, data: Any) -> Any:
         values = super().to_internal_value(data)
-        if values[0] > values[1]:
+        if values != sorted(values):
             self.fail("order")
         return values
 

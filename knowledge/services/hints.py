@@ -178,13 +178,17 @@ def _candidate(row: Document) -> dict[str, str]:
 
 
 def _unregistered(principal: Principal, workspace: Workspace, root: Root | None, hint: Hint) -> OpenedPlace:
-    """A file that is no document of any knowledge base opens by its path alone."""
+    """A file that is no document of any knowledge base opens by its path alone. Nobody knows whether one that is not
+    there ever was, so it is not found rather than gone."""
     if not hint.path or root is None or hint.document_id or hint.kb_id or hint.provider_document_id:
         raise NotFound
-    if hint.quote:
-        citation = _citation(workspace.id, hint, hint.path, hint.source_hash)
-        return opening.open_citation(principal=principal, token=_token(root, hint.path, "", citation))
-    return _open_path(principal, root, hint.path, hint.lines)
+    try:
+        if hint.quote:
+            citation = _citation(workspace.id, hint, hint.path, hint.source_hash)
+            return opening.open_citation(principal=principal, token=_token(root, hint.path, "", citation))
+        return opening.open_path(principal=principal, root=root, path=hint.path, lines=hint.lines)
+    except LocatorStale:
+        raise NotFound from None
 
 
 def _place(principal: Principal, document: Document, hint: Hint) -> OpenedPlace:
