@@ -10,7 +10,7 @@ from tests.knowledge.vault import Vault
 
 
 @pytest.mark.parametrize(
-    ("quote", "kind", "expected"), 
+    ("quote", "kind", "expected"),
     [
         ("One thing is\nsaid here. Another\nfollows.", "markdown", ["One thing is said here.", "Another follows."]),
         (
