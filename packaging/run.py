@@ -27,7 +27,7 @@ def main() -> None:
     if sys.version_info < (3, 11):  # noqa: UP036 it is started with whatever Python there is
         _refuse("MNote needs Python 3.11 or newer; this is " + sys.version.split()[0] + ".")
     options = _options()
-    python = install(PROJECT / ".venv")
+    python = install(PROJECT / ".venv", "run.txt")
     data = Path(options.data).expanduser().absolute()
     environment = os.environ | {
         "MNOTE_DATA_DIR": str(data),
@@ -42,25 +42,22 @@ def main() -> None:
     os.execve(python, command, environment)
 
 
-def install(home: Path, *extras: str) -> Path:
-    """Make the virtual environment in `home` if need be, and bring it up to date; return its Python."""
+def install(home: Path, lock: str) -> Path:
+    """Make the virtual environment in `home` if need be, bring it level with a lock file; return its Python."""
     python = home / "bin" / "python"
-    wanted = _digest(*extras)
-    mark = home / ".installed"
-    if python.exists() and mark.exists() and mark.read_text() == wanted:
+    wanted = HERE / "requirements" / lock
+    mark = home / f".installed-{lock}"
+    if python.exists() and mark.exists() and mark.read_bytes() == _digest(wanted):
         return python
     print("Installing into .venv (once; this takes a minute) …", flush=True)
     try:
         venv.EnvBuilder(with_pip=True, clear=not python.exists()).create(home)
     except subprocess.CalledProcessError:
-        sys.exit(
-            _refuse("Python's venv module is incomplete here. On Debian and Ubuntu: sudo apt install python3-venv")
-        )
-    target = f"{PROJECT}[{','.join(extras)}]" if extras else str(PROJECT)
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--editable", target]
-    if subprocess.run(pip, check=False).returncode:
+        _refuse("Python's venv module is incomplete here. On Debian and Ubuntu: sudo apt install python3-venv")
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]
+    if subprocess.run([*pip, "--requirement", wanted], check=False).returncode:
         _refuse("The packages could not be installed; see above.")
-    mark.write_text(wanted)
+    mark.write_bytes(_digest(wanted))
     return python
 
 
@@ -74,9 +71,8 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _digest(*extras: str) -> str:
-    content = (PROJECT / "pyproject.toml").read_bytes()
-    return hashlib.sha256(content + ",".join(extras).encode()).hexdigest()
+def _digest(lock: Path) -> bytes:
+    return hashlib.sha256(lock.read_bytes()).hexdigest().encode()
 
 
 def _refuse(sentence: str) -> NoReturn:

@@ -36,7 +36,7 @@ CHECKS = (
 
 def main() -> int:
     os.chdir(PROJECT)
-    python = install(PROJECT / ".venv", "test")
+    python = install(PROJECT / ".venv", "test.txt")
     missing = [engine for engine, programs in ENGINES.items() if not any(_is_there(name) for name in programs)]
     for engine in missing:
         print(f"LEFT OUT: {engine} is not installed; its tests do not run.", flush=True)

@@ -9,12 +9,20 @@ from django.conf import settings
 from mnote.process.supervisor import Child
 
 _WEB_KILL_SECONDS = 4
+_APP = ("--app", "mnote", "worker")
 
 
 def web(*, host: str, port: int) -> Child:
     """The web server: one ASGI process; open event streams get a few seconds when it stops."""
     options = ["--interface", "asginl", "--host", host, "--port", str(port), "--workers", "1", "--no-ws"]
-    options += ["--workers-kill-timeout", str(_WEB_KILL_SECONDS), "--log-level", "warning"]
+    options += [
+        "--working-dir",
+        str(settings.BASE_DIR),
+        "--workers-kill-timeout",
+        str(_WEB_KILL_SECONDS),
+        "--log-level",
+        "warning",
+    ]
     return Child(name="web", command=(sys.executable, "-m", "granian", *options, "mnote.asgi:application"))
 
 
@@ -24,7 +32,8 @@ def worker() -> Child:
     options += ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
     options += ["--beat", "--schedule", str(settings.MNOTE_DATA_DIR / "clock")]
     return Child(
-        name="worker", command=(sys.executable, "-m", "celery", "--quiet", "--app", "mnote", "worker", *options)
+        name="worker",
+        command=(sys.executable, "-m", "celery", "--quiet", "--workdir", str(settings.BASE_DIR), *_APP, *options),
     )
 
 
