@@ -107,10 +107,15 @@ def free_leases() -> int:
 
 
 def prepare(*, roles: Iterable[str], say: Say) -> None:
-    """Do all of it for a run with these roles, which holds the run lock. Raises PreflightFailed."""
+    """Do all of it for a run with these roles, which holds the run lock. Raises PreflightFailed.
+
+    It leaves its database connection open. SQLite folds its log into the database whenever the last connection
+    closes; while the supervisor holds one, no request and no job pays for that.
+    """
     os.umask(0o077)
     run_checks(say)
     migrate(say)
     if "worker" in roles:
         wipe_broker()
         free_leases()
+    connection.ensure_connection()
