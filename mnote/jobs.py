@@ -221,13 +221,19 @@ def _write_error(claimed: Job, error: Exception) -> str:
     code = getattr(error, "code", None)
     if isinstance(code, str) and hasattr(error, "retryable"):
         detail = str(getattr(error, "detail", "") or error)
-        after = getattr(error, "retry_after", None)
-        wait = float(after) if isinstance(after, int | float) else None
-        leases.fail(job=claimed, code=code, detail=detail, retryable=bool(error.retryable), retry_after=wait)
+        leases.fail(
+            job=claimed, code=code, detail=detail, retryable=bool(error.retryable), retry_after=_asked_to_wait(error)
+        )
         return code
     logger.error("a job handler failed", exc_info=error)
     leases.fail(job=claimed, code="internal")
     return "internal"
+
+
+def _asked_to_wait(error: Exception) -> float | None:
+    """The seconds a provider's error carries itself, and one of ours among its extras."""
+    after = getattr(error, "retry_after", None) or getattr(error, "extra", {}).get("retry_after")
+    return float(after) if isinstance(after, int | float) else None
 
 
 @contextmanager

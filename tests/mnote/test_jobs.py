@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from mnote import job_kinds
 from mnote import jobs as jobs_module
-from mnote.exceptions import NotFound, ServiceUnavailable
+from mnote.exceptions import NotFound, RateLimited, ServiceUnavailable
 from mnote.jobs import JobContext, Postpone, StopReason, run
 from mnote.models import Job, JobStatus
 from mnote.services import jobs, leases
@@ -118,10 +118,11 @@ def test_run_lets_the_error_decide(error: Exception, status: JobStatus, code: st
     assert (job.status, job.error_code, job.attempt) == (status, code, 1)
 
 
-def test_run_waits_as_long_as_the_provider_asked() -> None:
+@pytest.mark.parametrize("error", [ProviderLike("busy"), RateLimited(retry_after=120)], ids=["provider", "ours"])
+def test_run_waits_as_long_as_it_was_asked_to(error: Exception) -> None:
     now = timezone.now()
 
-    assert run_with(raising(ProviderLike("busy"))).run_at >= now + timedelta(seconds=120)
+    assert run_with(raising(error)).run_at >= now + timedelta(seconds=120)
 
 
 def test_run_tells_nothing_of_an_unexpected_error(caplog: pytest.LogCaptureFixture) -> None:
