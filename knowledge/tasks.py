@@ -15,7 +15,11 @@ from mnote.principals import Principal
 from mnote.services import jobs
 
 
-@job("knowledge.sync_source", max_attempts=3)
+#: A first look at a million files on a slow share takes hours.
+_LONG = 6 * 3600
+
+
+@job("knowledge.sync_source", max_attempts=3, deadline_seconds=_LONG)
 def sync_source(context: JobContext) -> dict[str, Any]:
     source = (
         Source.objects.select_related("kb__workspace", "root")
