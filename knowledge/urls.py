@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from knowledge.views import files, raw, reading
+from knowledge.views import files, raw, reading, search
 from knowledge.views.addresses import PathConverter
 
 app_name = "knowledge"
@@ -18,4 +18,7 @@ urlpatterns = [
     path("w/<str:workspace_id>/find/", reading.follow_wiki, name="wiki"),
     path("w/<str:workspace_id>/raw/<below:path>", raw.raw, name="raw"),
     path("w/<str:workspace_id>/page/<below:path>", raw.page_image, name="page-image"),
+    path("kb/search", search.search, name="search"),
+    path("kb/around", search.around, name="search-around"),
+    path("kb/<str:kb_id>/search/", search.kb_search, name="kb-search"),
 ]

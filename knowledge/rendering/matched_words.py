@@ -56,18 +56,25 @@ def matches(text: str, query: str) -> list[Match]:
 
 
 def missing_words(query: str, found: Sequence[Match]) -> list[str]:
-    """Return the terms of the query that nothing in the passage matched."""
+    """Return the words of the query, as they were written, that nothing in the passage matched."""
     present = frozenset[str]().union(*(match.terms for match in found))
-    return [term.text for term in query_terms(query) if term.text not in present]
+    wanted = {term.text for term in query_terms(query)}
+    lost: set[int] = set()
+    seen: set[int] = set()
+    for token, start, end in placed_tokens(query):
+        if token in wanted:
+            (seen if token in present else lost).update(range(start, end))
+    pieces = "".join(character if at in lost - seen else " " for at, character in enumerate(query))
+    return list(dict.fromkeys(pieces.split()))
 
 
-def excerpt_of(text: str, found: Sequence[Match], *, chars: int) -> Excerpt:
-    """Choose the part of a passage, at most about `chars` long, that says most of the query."""
-    if len(text) <= chars:
+def excerpt_of(text: str, found: Sequence[Match], *, chars: int, lines: int = 8) -> Excerpt:
+    """Choose the part of a passage, at most about `chars` long and of so many lines, that says most of the query."""
+    if len(text) <= chars and len(text.splitlines()) <= lines:
         return Excerpt(start=0, end=len(text), is_cut_before=False, is_cut_after=False)
-    wanted = min(_densest(found, chars) - _LEAD, len(text) - chars)
+    wanted = min(_densest(found, chars) - _LEAD, max(0, len(text) - chars))
     start = _word_start(text, wanted) if wanted > _LEAD else 0
-    end = _word_end(text, min(len(text), start + chars))
+    end = _line_end(text, start, _word_end(text, min(len(text), start + chars)), lines)
     return Excerpt(start=start, end=end, is_cut_before=start > 0, is_cut_after=end < len(text))
 
 
@@ -106,6 +113,17 @@ def _densest(found: Sequence[Match], chars: int) -> int:
         if len(terms) > best_count:
             best, best_count = first.start, len(terms)
     return best
+
+
+def _line_end(text: str, start: int, end: int, lines: int) -> int:
+    """Cut after so many lines that hold something."""
+    at = start
+    for line in text[start:end].splitlines(keepends=True):
+        lines -= bool(line.strip())
+        if lines < 0:
+            return at
+        at += len(line)
+    return end
 
 
 def _word_start(text: str, at: int) -> int:

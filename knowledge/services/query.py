@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from itertools import accumulate, chain
 
 from knowledge.citations.lines import LineIndex
 from knowledge.citations.locators import Resource, locate
@@ -37,10 +37,11 @@ def ask(
 def ask_everywhere(
     *, principal: Principal, scopes: Sequence[search.Scope], question: str, top_k: int = 10, mode: str = "hybrid"
 ) -> QueryResult:
-    """Answer a question from several workspaces. Their scores mean nothing beside each other, so hits are merged by
-    rank; of equal ranks the passage that says more of the question comes first.
+    """Answer a question from several workspaces, whose scores mean nothing beside each other.
 
-    A workspace whose provider does not answer is left out and its kind named. Raises what `ask` raises when none does.
+    Each keeps its own order; a list goes on before the others while it still holds a passage that says more of the
+    question than theirs do. A workspace whose provider does not answer is left out, and `unreachable` is not empty.
+    Raises what `ask` raises when none answers.
     """
     if len(scopes) == 1:
         return ask(principal=principal, scope=scopes[0], question=question, top_k=top_k, mode=mode)
@@ -65,15 +66,9 @@ def _answered(question: str, found: search.SearchResult) -> QueryResult:
 def _merged(
     question: str, parts: Sequence[search.SearchResult], top_k: int, *, is_partial: bool
 ) -> search.SearchResult:
-    wanted = {term.text for term in query_terms(question)}
-    ranks = zip_longest(*(part.references for part in parts))
-    ordered = chain.from_iterable(
-        sorted(filter(None, rank), key=lambda reference: -len(wanted & set(tokens(reference.locator.quote))))
-        for rank in ranks
-    )
     unreachable = tuple(dict.fromkeys([*chain(*(part.unreachable for part in parts)), *(["other"] * is_partial)]))
     return search.SearchResult(
-        references=tuple(ordered)[:top_k],
+        references=_in_turn(question, [part.references for part in parts])[:top_k],
         kbs=tuple(chain(*(part.kbs for part in parts))),
         dropped_unmapped=sum(part.dropped_unmapped for part in parts),
         dropped_forbidden=sum(part.dropped_forbidden for part in parts),
@@ -83,6 +78,25 @@ def _merged(
         unreachable=unreachable,
         notes=tuple(dict.fromkeys(chain(*(part.notes for part in parts)))),
     )
+
+
+def _in_turn(question: str, lists: Sequence[Sequence[Reference]]) -> tuple[Reference, ...]:
+    wanted = {term.text for term in query_terms(question)}
+    keyed = []
+    for place, references_of_one in enumerate(lists):
+        said = [_said_of(wanted, each) for each in references_of_one]
+        ahead = list(accumulate(reversed(said), max))[::-1]
+        keyed += [
+            (-best, rank, place, each) for rank, (best, each) in enumerate(zip(ahead, references_of_one, strict=True))
+        ]
+    return tuple(each for *_, each in sorted(keyed, key=lambda item: item[:3]))
+
+
+def _said_of(wanted: set[str], reference: Reference) -> int:
+    """Count the words of the question that a passage holds; one found by its meaning need not hold any."""
+    if reference.hit.match_type != "words":
+        return len(wanted)
+    return len(wanted & set(tokens(reference.locator.quote)))
 
 
 def _said(answer: Answer, number: int) -> list[str]:

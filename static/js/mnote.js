@@ -12,7 +12,7 @@
    data-keep               a form in a dialog: closing asks before it loses what was typed.
    data-close              inside a dialog: closes it (a link still works where there is no dialog).
    role="tree"             arrow keys move between its treeitems; Right and Left open and close their <details>.
-   data-move-list          j and k move between the links of its [data-row]s. */
+   data-move-list          j and k move between the first links of its [data-row]s. */
 (() => {
   "use strict";
   const doc = document;
@@ -228,7 +228,7 @@
 
   /* Keys: never while somebody types, composes a character, or has a dialog open. */
   let firstKey = "", firstAt = 0;
-  const rowsOf = (list) => $$("[data-row] a, a[data-row]", list).filter((each) => each.offsetParent);
+  const rowsOf = (list) => $$("[data-row]", list).map((row) => (row.matches("a") ? row : $("a", row))).filter((each) => each?.offsetParent);
   const move = (step) => {
     const list = $("[data-move-list]");
     if (!list) return false;

@@ -80,6 +80,15 @@ def test_excerpt_at_the_end_uses_its_room() -> None:
     assert part.end - part.start > 130
 
 
+def test_excerpt_has_no_more_than_so_many_lines_with_text() -> None:
+    text = "\n\n".join(f"line {number}" for number in range(30))
+
+    part = excerpt_of(text, [], chars=1_000, lines=8)
+
+    assert text[part.start : part.end].split() == [each for n in range(8) for each in ("line", str(n))]
+    assert part.is_cut_after
+
+
 def test_excerpt_without_matches_is_the_beginning() -> None:
     part = excerpt_of("filler words " * 60, [], chars=100)
 
@@ -95,5 +104,14 @@ def test_marks_outside_of_an_excerpt_are_left_out() -> None:
     assert marked(text, matches(text, "sun july water"), part).count("<mark>") == 2
 
 
-def test_missing_words_are_those_no_place_matched() -> None:
-    assert missing_words("water and sun", matches("Water is here", "water and sun")) == ["sun"]
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("Water is here", "watering and Sunlight", ["Sunlight"]),
+        ("终止合同", "提前终止合同", ["提前"]),
+        ("user", "get_user", ["get_"]),
+        ("all of it: water, sun", "sun water", []),
+    ],
+)
+def test_missing_words_are_written_as_in_the_query(text: str, query: str, expected: list[str]) -> None:
+    assert missing_words(query, matches(text, query)) == expected
