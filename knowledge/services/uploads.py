@@ -230,9 +230,8 @@ def _check_picture(head: bytes) -> None:
 
 
 def _reserve(principal: Principal, root: Root, path: str, *, limit: int, expected: int | None) -> Upload:
-    try:
-        return _hold_room(principal, root, path, limit=limit, expected=expected)
-    except QuotaExceeded:
+    left = quota_bytes(root.workspace) - used_bytes(root.workspace)
+    if left < (limit if expected is None else expected):
         _forget_lost_files(root)
     return _hold_room(principal, root, path, limit=limit, expected=expected)
 
