@@ -32,13 +32,18 @@ class DocumentPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a provider offers; callers ask before offering a feature."""
+    """What a provider offers; callers ask before offering a feature.
+
+    `needs_polling`: a document is not done when `ingest` returns; `document_status` tells. `cuts_itself`: its passages
+    are its own cuts of our text, not our blocks.
+    """
 
     takes_originals: bool = False
     needs_polling: bool = False
     can_cancel: bool = False
     has_timeline: bool = False
     semantic: bool = False
+    cuts_itself: bool = False
     max_text_bytes: int | None = None
 
 
@@ -71,7 +76,10 @@ class IngestRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentState:
-    """What the provider says of one document. `chunk_count` is None while unknown. `raw_status` is for display only."""
+    """What the provider says of one document. `chunk_count` is None while unknown. `raw_status` is for display only.
+
+    With phase FAILED, `error_code` says why and `retryable` whether ingesting it again may help, the file unchanged.
+    """
 
     provider_document_id: ProviderDocumentId
     phase: DocumentPhase
@@ -79,14 +87,19 @@ class DocumentState:
     raw_status: str
     chunk_count: int | None = None
     error_code: str | None = None
+    retryable: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestOutcome:
-    """The result of `ingest`. `duplicate` says that the content was already there under this id."""
+    """The result of `ingest`. `duplicate` says that the content was already there under this id.
+
+    `text_hash` ("sha256:…") is of the bytes that were handed over, where those are not the original's.
+    """
 
     state: DocumentState
     duplicate: bool = False
+    text_hash: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +119,11 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """One passage found. `char_start`/`char_end` point into the derived text that was ingested; they are a hint.
+    """One passage found. `char_start`/`char_end` point into the derived text that was ingested; they are a hint, and
+    -1 where the provider's words give no place. `KnowledgeProvider.place` proves a place.
 
     `score` orders this answer only. `content` is the provider's text: shown to nobody, used to verify the place.
+    `provider_start`/`provider_end` are the provider's own offsets where they count another text than ours, else -1.
     """
 
     provider_document_id: ProviderDocumentId
@@ -121,22 +136,28 @@ class SearchHit:
     char_end: int
     content: str
     metadata: dict[str, Any] = field(default_factory=dict)
+    provider_start: int = -1
+    provider_end: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOutcome:
-    """Hits, best first, and how the search went. `more` says that a larger limit could give more hits."""
+    """Hits, best first, and how the search went. `more` says that a larger limit could give more hits.
+
+    `dropped` counts hits that are no passages of a text: summaries, image links, pieces without a letter or digit.
+    """
 
     hits: tuple[SearchHit, ...]
     more: bool = False
     degraded: bool = False
     milliseconds: int = 0
     notes: tuple[str, ...] = ()
+    dropped: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """One indexed passage of a document."""
+    """One indexed passage of a document; its offsets as those of a `SearchHit`. Indexes ascend and may have gaps."""
 
     chunk_id: str
     index: int
@@ -144,6 +165,8 @@ class Chunk:
     char_start: int
     char_end: int
     section_path: tuple[str, ...] = ()
+    provider_start: int = -1
+    provider_end: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +200,25 @@ class ProviderStatus:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
+class CheckResult(StrEnum):
+    """How one check went. `unknown`: we may not see it; `skipped`: an earlier one failed, or nothing is there to ask."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One question put to a provider by an administrator. `name` and `code` are ours; words are made elsewhere."""
+
+    name: str
+    result: CheckResult
+    code: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
 class ProviderError(Exception):
     """A provider call that failed. `code` is public, the message is for administrators and holds no secret or URL."""
 
@@ -197,12 +239,42 @@ class ProviderTimeout(ProviderUnavailable):
     code = "provider-timeout"
 
 
+class ProviderBusy(ProviderUnavailable):
+    """Nothing is wrong: it is somebody else's turn. Ask again after `retry_after` seconds; this is no attempt."""
+
+    code = "provider-busy"
+
+
+class ProviderDeleting(ProviderUnavailable):
+    """The provider took the deletion but has not finished it. Ask again until the document is gone."""
+
+    code = "provider-deleting"
+
+
 class ProviderRejected(ProviderError):
     code = "provider-rejected"
 
 
 class ProviderMisconfigured(ProviderError):
     code = "provider-misconfigured"
+
+
+class ProviderAuthError(ProviderMisconfigured):
+    """The provider does not take our credential."""
+
+    code = "provider-auth"
+
+
+class ProviderRightsMissing(ProviderMisconfigured):
+    """The credential is good, but may not do this."""
+
+    code = "provider-rights"
+
+
+class ProviderKBUnusable(ProviderError):
+    """The id of a provider KB can never be used (again). Make a new id, store it, then call `ensure_kb` with it."""
+
+    code = "provider-kb-unusable"
 
 
 class ProviderProtocolError(ProviderError):
@@ -219,12 +291,19 @@ class KnowledgeProvider(Protocol):
         """Say whether the provider answers. Never raises ProviderError."""
         ...
 
+    def check(self, kb: KBRef | None = None) -> tuple[Check, ...]:
+        """Ask everything that must hold for the provider to serve us, and `kb` if given. Never raises ProviderError."""
+        ...
+
     def ensure_kb(self, kb: KBRef) -> None:
-        """Make the provider KB exist. Doing it twice changes nothing."""
+        """Make the provider KB exist. Doing it twice changes nothing. Raises ProviderKBUnusable for a burned id."""
         ...
 
     def ingest(self, request: IngestRequest) -> IngestOutcome:
-        """Index a content. Doing it twice leaves one provider document."""
+        """Index a content. Doing it twice leaves one provider document.
+
+        A text without a letter or digit gives a state with chunk_count 0. Raises ProviderBusy when others go first.
+        """
         ...
 
     def document_status(self, kb: KBRef, ids: Sequence[ProviderDocumentId]) -> list[DocumentState]:
@@ -233,6 +312,10 @@ class KnowledgeProvider(Protocol):
 
     def search(self, request: SearchRequest) -> SearchOutcome:
         """Find passages, best first."""
+        ...
+
+    def place(self, text: str, passage: SearchHit | Chunk) -> tuple[int, int] | None:
+        """Return where a passage stands in `text`, the derived text that was ingested; None unless it stands there."""
         ...
 
     def chunks(self, kb: KBRef, document: ProviderDocumentId, *, offset: int, limit: int) -> ChunkPage:
@@ -252,7 +335,7 @@ class KnowledgeProvider(Protocol):
         ...
 
     def delete_document(self, kb: KBRef, document: ProviderDocumentId) -> None:
-        """Remove a document from the index. Unknown is success."""
+        """Remove a document from the index. Unknown is success. Raises ProviderDeleting when it takes longer."""
         ...
 
     def delete_kb(self, kb: KBRef) -> None:

@@ -15,6 +15,9 @@ from typing import Any
 from knowledge.parsing.source_map import SourceMap
 from knowledge.providers.base import (
     Capabilities,
+    Check,
+    CheckResult,
+    Chunk,
     ChunkPage,
     DocumentPhase,
     DocumentState,
@@ -25,6 +28,7 @@ from knowledge.providers.base import (
     ProviderError,
     ProviderRejected,
     ProviderStatus,
+    SearchHit,
     SearchOutcome,
     SearchRequest,
     Stage,
@@ -64,6 +68,11 @@ class LocalProvider:
             reachable=not sentence, version=version, milliseconds=milliseconds, sentence=sentence, facts=facts
         )
 
+    def check(self, kb: KBRef | None = None) -> tuple[Check, ...]:  # noqa: ARG002 all KBs live in the same folder
+        status = self.status()
+        result = CheckResult.PASSED if status.reachable else CheckResult.FAILED
+        return (Check(name="writable", result=result, code=status.facts.get("code", "")),)
+
     def ensure_kb(self, kb: KBRef) -> None:
         with self._store.writing(kb.workspace_id) as connection:
             index.add_kb(connection, kb.provider_kb_id)
@@ -95,6 +104,10 @@ class LocalProvider:
         with self._store.reading(request.workspace_id) as connection:
             outcome = search.find(connection, request)
         return replace(outcome, milliseconds=round((time.monotonic() - started) * 1000))
+
+    def place(self, text: str, passage: SearchHit | Chunk) -> tuple[int, int] | None:
+        start, end = passage.char_start, passage.char_end
+        return (start, end) if passage.content and text[start:end] == passage.content else None
 
     def chunks(self, kb: KBRef, document: ProviderDocumentId, *, offset: int, limit: int) -> ChunkPage:
         with self._store.reading(kb.workspace_id) as connection:
