@@ -68,6 +68,7 @@ REASONS: dict[str, Reason] = {
     # why it is not, or no longer, included
     "source_removed": Reason(FILE, _("Its source was removed from the knowledge base."), _("Add the source again.")),
     "excluded_by_hand": Reason(FILE, _("Excluded from this knowledge base by hand."), _("Include it again if wanted.")),
+    "index_cleared": Reason(FILE, _("The index of this knowledge base was cleared."), _("Resume the sync to read it again.")),
     "missing": Reason(FILE, _("The file is no longer in its place."), _("Put it back to keep it searchable.")),
     "settings_changed": Reason(CONFIGURATION, _("The settings changed since it was indexed."), _("Re-index it.")),
     "file_changed": Reason(
@@ -80,6 +81,7 @@ REASONS: dict[str, Reason] = {
     "secret": Reason(FILE, _("Files that may hold keys are left out."), _RULES),
     "excluded": Reason(FILE, _("Excluded by the rules of the source."), _RULES),
     "not_included": Reason(FILE, _("Not among the included patterns."), _RULES),
+    "too_deep": Reason(FILE, _("Its folder lies too deep."), _("Add the folder itself as a source.")),
     "link": Reason(FILE, _("Links are not followed."), _("Add the folder it points to as a source.")),
     "special": Reason(FILE, _("This is not a regular file."), _("Nothing to do.")),
     "loop": Reason(FILE, _("The folder contains itself."), _("Nothing to do.")),

@@ -42,7 +42,7 @@ _FACETS = 200
 class Filters:
     """What to list. Empty values do not narrow. `path` is a folder below `root_key`; without other filters only its
     direct children are listed, with them everything below it. `is_browsing` says that a folder is looked into even
-    where `path` is "", the root's own. `ids` are document ids."""
+    where `path` is "", the root's own; `is_deep` includes its sub-folders. `ids` are document ids."""
 
     query: str = ""
     statuses: tuple[str, ...] = ()
@@ -53,6 +53,7 @@ class Filters:
     root_key: str = ""
     path: str = ""
     is_browsing: bool = False
+    is_deep: bool = False
     changed_after: datetime | None = None
     indexed_after: datetime | None = None
     sort: str = ""
@@ -65,7 +66,7 @@ class Filters:
         """Say whether anything but the folder narrows the list: then it is flat and includes sub-folders."""
         return bool(
             self.query or self.statuses or self.types or self.tags or self.ids or self.source_id
-            or self.changed_after or self.indexed_after
+            or self.changed_after or self.indexed_after or self.is_deep
         )  # fmt: skip
 
 

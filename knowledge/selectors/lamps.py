@@ -98,12 +98,16 @@ def file_lamp(principal: Principal, root: Root, path: str) -> FileLamp | None:
 
 
 class LampReader:
-    """Reads lamps of one root for one caller; what may be seen is looked up once."""
+    """Reads lamps of one root for one caller, over all visible knowledge bases or one of them; what may be seen is
+    looked up once."""
 
-    def __init__(self, principal: Principal, root: Root) -> None:
+    def __init__(self, principal: Principal, root: Root, kb: KnowledgeBase | None = None) -> None:
         self._root = root
+        kbs = visible_kbs(principal, root.workspace)
+        if kb is not None:
+            kbs = kbs.filter(pk=kb.pk)
         # The ids are fetched first: as a part of the query they would be looked up again for every document.
-        self._kb_ids = tuple(visible_kbs(principal, root.workspace).order_by("pk").values_list("pk", flat=True))
+        self._kb_ids = tuple(kbs.order_by("pk").values_list("pk", flat=True))
         self._access = access_map(principal, root)
 
     @property

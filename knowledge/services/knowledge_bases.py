@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -18,6 +19,7 @@ from mnote.selectors import access
 from mnote.services import audit, jobs
 
 NAME_MAX, DESCRIPTION_MAX = 50, 200
+_USE = timedelta(minutes=5)
 
 
 def get_kb(*, principal: Principal, kb_id: str, role: Role = Role.VIEWER) -> KnowledgeBase:
@@ -111,8 +113,11 @@ def set_pinned(*, principal: Principal, kb: KnowledgeBase, pinned: bool) -> None
 
 
 def note_use(*, principal: Principal, kb: KnowledgeBase) -> None:
-    """Remember when this person last used it, for the order of lists."""
-    Pin.objects.update_or_create(user=principal.user, kb=kb, defaults={"used_at": timezone.now()})
+    """Remember when this person last used it, to a few minutes, for the order of lists."""
+    now = timezone.now()
+    if Pin.objects.filter(user=principal.user, kb=kb, used_at__gt=now - _USE).exists():
+        return
+    Pin.objects.update_or_create(user=principal.user, kb=kb, defaults={"used_at": now})
 
 
 def _provider(workspace: Workspace, wanted: str) -> str:
