@@ -1,5 +1,5 @@
-/* The document pane and the file tree. Both work without this file: the cited place has the anchor #cited, folders are
-   pages. Here: scrolling there at once, the tree's keys, and the runtime by which a host or the AI panel opens files. */
+/* The document pane. It works without this file: the cited place has the anchor #cited. Here: going there at once, and the
+   runtime by which a host or the AI panel opens files. */
 (() => {
   "use strict";
   const doc = document;
@@ -29,38 +29,8 @@
   const remember = (fold) => { doc.cookie = `mnote_tree=${fold.open ? "open" : "closed"}; path=/; max-age=31536000; samesite=lax`; };
   doc.addEventListener("toggle", (event) => {
     const fold = event.target;
-    if (fold.matches?.(".beside")) { if ($(".tree", fold).childElementCount || fold.open) remember(fold); return; }
-    const item = fold.matches?.("[role=tree] details") && $(":scope > summary [role=treeitem]", fold);
-    if (item) item.setAttribute("aria-expanded", String(fold.open));
+    if (fold.matches?.(".beside") && ($(".tree", fold).childElementCount || fold.open)) remember(fold);
   }, true);
-
-  /* One item of a tree is in the tab order: the current one, then the one that had the focus last. */
-  const enter = (tree, item) => {
-    $$("[role=treeitem]", tree).forEach((each) => { each.tabIndex = each === item ? 0 : -1; });
-  };
-  const prepare = (tree) => {
-    if (!$("[role=treeitem][tabindex='0']", tree)) enter(tree, $("[aria-current]", tree) || $("[role=treeitem]", tree));
-  };
-  doc.addEventListener("focusin", (event) => {
-    const item = event.target.closest?.("[role=treeitem]");
-    if (item) enter(item.closest("[role=tree]"), item);
-  });
-  let typed = "", typedAt = 0;
-  doc.addEventListener("keydown", (event) => {
-    const item = event.target.closest?.("[role=treeitem]");
-    if (!item || event.key.length !== 1 || event.key === " " || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    typed = Date.now() - typedAt < 700 ? typed + event.key.toLowerCase() : event.key.toLowerCase();
-    typedAt = Date.now();
-    const items = $$("[role=treeitem]", item.closest("[role=tree]")).filter((each) => each.offsetParent);
-    const from = items.indexOf(item) + (typed.length > 1 ? 0 : 1);
-    const found = [...items.slice(from), ...items.slice(0, from)].find((each) => each.innerText.trim().toLowerCase().startsWith(typed));
-    event.stopPropagation();
-    if (!found) return;
-    event.preventDefault();
-    found.focus();
-  }, true);
-  doc.addEventListener("htmx:afterSettle", () => $$("[role=tree]").forEach(prepare));
-  $$("[role=tree]").forEach(prepare);
 
   /* What a host page or the AI panel may ask of this pane. A host that embeds us has a pane of its own: it decides. */
   const own = {
