@@ -58,6 +58,10 @@ class OutboundPolicy:
     allowed_hosts: frozenset[str] = field(default_factory=frozenset)
     resolver: Resolver = resolve
 
+    def allows(self, host: str, port: int) -> bool:
+        """Say whether an administrator chose this host."""
+        return bool({host, f"{host}:{port}"} & self.allowed_hosts)
+
 
 def validate_outbound(url: str, policy: OutboundPolicy) -> Target:
     """Check one address and choose the IP to connect to.
@@ -65,10 +69,8 @@ def validate_outbound(url: str, policy: OutboundPolicy) -> Target:
     Raises:
         AddressRefused: bad-address, bad-scheme, bad-port, has-credentials, unknown-host, not-public.
     """
-    scheme, host, port = _parts(url)
-    is_allowed = bool({host, f"{host}:{port}"} & policy.allowed_hosts)
-    if not is_allowed and port not in _PORTS:
-        raise AddressRefused("bad-port")
+    scheme, host, port = check_form(url, policy)
+    is_allowed = policy.allows(host, port)
     addresses = policy.resolver(host, port)
     if not addresses:
         raise AddressRefused("unknown-host")
@@ -78,9 +80,15 @@ def validate_outbound(url: str, policy: OutboundPolicy) -> Target:
     return Target(url=url, scheme=scheme, host=host, port=port, address=addresses[0])
 
 
-def check_form(url: str) -> None:
-    """Check what can be checked of an address without looking up its host. Raises AddressRefused."""
-    _parts(url)
+def check_form(url: str, policy: OutboundPolicy) -> tuple[str, str, int]:
+    """Check what can be checked of an address without looking up its host; return scheme, host and port.
+
+    Raises AddressRefused: bad-address, bad-scheme, bad-port, has-credentials.
+    """
+    scheme, host, port = _parts(url)
+    if port not in _PORTS and not policy.allows(host, port):
+        raise AddressRefused("bad-port")
+    return scheme, host, port
 
 
 def is_public(address: str) -> bool:

@@ -25,6 +25,7 @@ _BLOCKS = frozenset({
 _MAX_DEPTH = 120
 _MIN_MAIN_CHARS = 200
 _SPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
+_BREAK = "\\\n"
 _SPACE_RUNS = re.compile(r" {2,}")
 _MARKS = re.compile(r"([\\`*_\[\]<>])")
 _LINE_START = re.compile(r"^(\d*)([#>+.)-])(?=\s)")
@@ -121,7 +122,7 @@ def _inline(element: etree._Element, context: _Context) -> str:
         return _escaped(_SPACE.sub(" ", _plain(element)))
     name = local_name(element)
     if name == "br":
-        return "\\\n"
+        return _BREAK
     if name == "img":
         return _image(element, context)
     if name in ("code", "kbd", "samp", "tt"):
@@ -215,7 +216,7 @@ def _cell(element: etree._Element, context: _Context) -> str:
 
 def _line(element: etree._Element, context: _Context) -> str:
     body = _text(element.text) + "".join(_inline(child, context) + _text(child.tail) for child in element)
-    return " ".join(body.replace("\\\n", " ").split())
+    return " ".join(body.replace(_BREAK, " ").split())
 
 
 def _quoted(block: str) -> str:
@@ -223,8 +224,11 @@ def _quoted(block: str) -> str:
 
 
 def _paragraph(parts: list[str]) -> str:
-    lines = [line.strip() for line in _SPACE_RUNS.sub(" ", "".join(parts)).split("\n")]
-    return "\n".join(_LINE_START.sub(r"\1\\\2", line) for line in lines if line.strip("\\ "))
+    text = _SPACE_RUNS.sub(" ", "".join(parts)).strip(" ")
+    while text.endswith(_BREAK):
+        text = text.removesuffix(_BREAK).rstrip(" ")
+    lines = [line.strip() for line in text.split("\n")]
+    return "\n".join(_LINE_START.sub(r"\1\\\2", line) for line in lines if line not in ("", "\\"))
 
 
 def _plain(element: etree._Element) -> str:

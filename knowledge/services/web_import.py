@@ -59,7 +59,7 @@ def request_import(
     _check_policy(root)
     uploads.check_folder(principal=principal, kb=kb, root=root, folder=folder)
     try:
-        outbound.check_form(url)
+        outbound.check_form(url, _policy())
     except AddressRefused as error:
         raise AddressNotAllowed(reason=str(error)) from None
     return jobs.enqueue(
@@ -90,13 +90,16 @@ def _check_policy(root: Root) -> None:
         raise WebImportNotAllowed
 
 
+def _policy() -> OutboundPolicy:
+    return OutboundPolicy(allowed_hosts=frozenset(settings.MNOTE_WEB_IMPORT_HOSTS))
+
+
 def _fetched(url: str) -> Fetched:
-    policy = OutboundPolicy(allowed_hosts=frozenset(settings.MNOTE_WEB_IMPORT_HOSTS))
     limit = settings.MNOTE_UPLOAD_MAX_MB * _MEGABYTE
     headers = {"Accept": "text/html, application/pdf;q=0.9, */*;q=0.5"}
     try:
         fetched = http.fetch(
-            url, role="web address", timeouts=_TIMEOUTS, max_bytes=limit, policy=policy, headers=headers
+            url, role="web address", timeouts=_TIMEOUTS, max_bytes=limit, policy=_policy(), headers=headers
         )
     except AddressRefused as error:
         raise AddressNotAllowed(reason=str(error)) from None

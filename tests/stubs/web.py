@@ -56,7 +56,7 @@ class WebStub:
 @contextmanager
 def web_stub() -> Iterator[WebStub]:
     """Run a stub on a free port of 127.0.0.1."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server = _Server(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     server.stub = WebStub(port=server.server_address[1])  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -67,6 +67,11 @@ def web_stub() -> Iterator[WebStub]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hung up, or was hung up on, is part of the play."""
 
 
 class _Handler(BaseHTTPRequestHandler):
