@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 from celery import Celery, signals
+from celery.platforms import SecurityWarning
 from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", f"mnote.settings.{os.environ.get('MNOTE_PROFILE', 'embedded')}")
 TRANSPORT_ALIASES["folder"] = "mnote.process.folder_broker:Transport"
+
+# Ten lines at every start in a container that runs as root; it is about pickled messages, and ours are JSON ids.
+warnings.filterwarnings("ignore", category=SecurityWarning)
 
 app = Celery("mnote")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -16,6 +16,8 @@ from mnote.process.supervisor import Child, supervise
 from mnote.services import users
 
 _OWN = "mnote"
+#: Ends of lines that tell a person nothing: what the worker says when it is told to stop.
+_NOISE = ("Warm shutdown (MainProcess)", "[worker] ")
 
 
 class Command(BaseCommand):
@@ -56,5 +58,7 @@ class Command(BaseCommand):
         return Child(name=_OWN, command=tuple(command), ends_run=True)
 
     def _say(self, line: str) -> None:
-        self.stdout.write(line.removeprefix(f"[{_OWN}] "))
-        self.stdout.flush()
+        text = line.removeprefix(f"[{_OWN}] ")
+        if not text.endswith(_NOISE):
+            self.stdout.write(text)
+            self.stdout.flush()
