@@ -94,68 +94,74 @@ _KEYS: Mapping[Sort, Callable[[Entry], Any]] = {
 }
 
 
-def browse(*, principal: Principal, root: Root, path: str, choice: Choice, lamps: LampReader) -> Listing:
-    """List a folder, sub-folders first. `lamps` reads those of this root for this principal.
+class FolderReader:
+    """Reads the folders of one root for one caller. A folder that is needed twice is listed once."""
 
-    Raises:
-        NotFound, Gone, RootUnavailable, FileUnreadable.
-    """
-    entries = files.list_folder(principal=principal, root=root, path=path)
-    words = choice.words.casefold().split()
-    matching = [entry for entry in entries if all(word in entry.name.casefold() for word in words)]
-    matching.sort(key=lambda entry: entry.name)
-    matching.sort(key=_KEYS[choice.sort], reverse=choice.is_descending)
-    matching.sort(key=lambda entry: entry.kind is not EntryKind.FOLDER)
-    shown = matching[choice.offset : choice.offset + ROWS]
-    return Listing(
-        path=path,
-        items=_items(lamps, path, shown),
-        total=len(entries),
-        matching=len(matching),
-        offset=choice.offset,
-        has_lamps=not lamps.is_many,
-    )
+    def __init__(self, principal: Principal, root: Root) -> None:
+        self._principal = principal
+        self._root = root
+        self._listed: dict[str, list[Entry]] = {}
+        self.lamps = LampReader(principal, root)
 
+    def browse(self, path: str, choice: Choice) -> Listing:
+        """List a folder, sub-folders first.
 
-def level(
-    *, principal: Principal, root: Root, path: str, lamps: LampReader, offset: int = 0, with_files: bool = False
-) -> Level:
-    """Return children of a folder for the tree: its folders, and its files when asked for.
-
-    Raises:
-        NotFound, Gone, RootUnavailable, FileUnreadable.
-    """
-    entries = files.list_folder(principal=principal, root=root, path=path)
-    wanted = [
-        entry for entry in entries if entry.kind is EntryKind.FOLDER or (with_files and entry.kind is EntryKind.FILE)
-    ]
-    wanted.sort(key=lambda entry: (entry.kind is not EntryKind.FOLDER, entry.name.casefold(), entry.name))
-    shown = wanted[offset : offset + CHILDREN]
-    return Level(
-        path=path,
-        items=_items(lamps, path, shown),
-        offset=offset,
-        left=max(0, len(wanted) - offset - len(shown)),
-        has_lamps=not lamps.is_many,
-    )
-
-
-def _items(lamps: LampReader, path: str, entries: Sequence[Entry]) -> list[Item]:
-    folder = f"{path}/" if path else ""
-    names = [entry.name for entry in entries if entry.kind is EntryKind.FILE]
-    found: dict[str, FileLamp | FolderLamp] = {}
-    if names:
-        found.update(lamps.files(path, names=names))
-    if any(entry.kind is EntryKind.FOLDER for entry in entries) and not lamps.is_many:
-        found.update(lamps.folders(path))
-    return [
-        Item(
-            name=entry.name,
-            path=folder + entry.name,
-            kind=entry.kind,
-            size=entry.size,
-            changed_at=datetime.fromtimestamp(entry.mtime_ns / 1e9, tz=UTC),
-            lamp=found.get(folder + entry.name),
+        Raises:
+            NotFound, Gone, RootUnavailable, FileUnreadable.
+        """
+        entries = self._entries(path)
+        words = choice.words.casefold().split()
+        matching = [entry for entry in entries if all(word in entry.name.casefold() for word in words)]
+        matching.sort(key=_KEYS[choice.sort], reverse=choice.is_descending)
+        matching.sort(key=lambda entry: entry.kind is not EntryKind.FOLDER)
+        return Listing(
+            path=path,
+            items=self._items(path, matching[choice.offset : choice.offset + ROWS]),
+            total=len(entries),
+            matching=len(matching),
+            offset=choice.offset,
+            has_lamps=not self.lamps.is_many,
         )
-        for entry in entries
-    ]
+
+    def level(self, path: str, *, offset: int = 0, with_files: bool = False) -> Level:
+        """Return children of a folder for the tree: its folders, and its files when asked for.
+
+        Raises:
+            NotFound, Gone, RootUnavailable, FileUnreadable.
+        """
+        kinds = {EntryKind.FOLDER, EntryKind.FILE} if with_files else {EntryKind.FOLDER}
+        wanted = [entry for entry in self._entries(path) if entry.kind in kinds]
+        wanted.sort(key=lambda entry: (entry.kind is not EntryKind.FOLDER, entry.name.casefold(), entry.name))
+        shown = wanted[offset : offset + CHILDREN]
+        return Level(
+            path=path,
+            items=self._items(path, shown),
+            offset=offset,
+            left=max(0, len(wanted) - offset - len(shown)),
+            has_lamps=not self.lamps.is_many,
+        )
+
+    def _entries(self, path: str) -> list[Entry]:
+        if path not in self._listed:
+            self._listed[path] = files.list_folder(principal=self._principal, root=self._root, path=path)
+        return self._listed[path]
+
+    def _items(self, path: str, entries: Sequence[Entry]) -> list[Item]:
+        folder = f"{path}/" if path else ""
+        names = [entry.name for entry in entries if entry.kind is EntryKind.FILE]
+        found: dict[str, FileLamp | FolderLamp] = {}
+        if names:
+            found.update(self.lamps.files(path, names=names))
+        if any(entry.kind is EntryKind.FOLDER for entry in entries) and not self.lamps.is_many:
+            found.update(self.lamps.folders(path))
+        return [
+            Item(
+                name=entry.name,
+                path=folder + entry.name,
+                kind=entry.kind,
+                size=entry.size,
+                changed_at=datetime.fromtimestamp(entry.mtime_ns / 1e9, tz=UTC),
+                lamp=found.get(folder + entry.name),
+            )
+            for entry in entries
+        ]

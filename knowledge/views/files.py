@@ -7,8 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
-from knowledge.selectors.lamps import LampReader
-from knowledge.services.folders import Choice, Sort
+from knowledge.services.folders import Choice, FolderReader, Sort
 from knowledge.views.addresses import files_url, pane_url
 from knowledge.views.choosing import number_of, principal_of, root_of, workspace_of
 from knowledge.views.files_page import FilesPage, Tree, lamps_of
@@ -52,7 +51,7 @@ def folder(request: HttpRequest, workspace_id: str, path: str = "") -> HttpRespo
         if path and _is_file(request, workspace_id, path):
             return redirect(pane_url(root, path))
         raise
-    part = request.GET.get("part", "")
+    part = request.GET.get("part") or request.headers.get("HX-Target", "")
     if is_fragment(request) and part in _PARTS:
         return render(request, f"knowledge/files.html#{part}", {"page": page})
     return render(request, "knowledge/files.html", {"page": page, "workspace": workspace})
@@ -69,8 +68,8 @@ def tree(request: HttpRequest, workspace_id: str) -> HttpResponse:
         context = {"lamps": lamps_of(principal, root, path, "ft" if kind == "tree" else "fl")}
         return render(request, "knowledge/files_lamps.html", context)
     offset = number_of(request.GET, "offset") or 0
-    reader = LampReader(principal, root)
-    level = Tree(principal, root, reader, with_files="files" in request.GET).level(path, opened=opened, offset=offset)
+    reader = FolderReader(principal, root)
+    level = Tree(root, reader, with_files="files" in request.GET).level(path, opened=opened, offset=offset)
     template = "knowledge/files_tree.html" if "open" in request.GET else "knowledge/_tree_nodes.html"
     return render(request, template, {"level": level})
 

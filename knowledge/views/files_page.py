@@ -13,9 +13,8 @@ from django.utils.functional import Promise
 from knowledge.file_words import type_word
 from knowledge.models import IndexStatus
 from knowledge.reasons import reason_for
-from knowledge.selectors.lamps import FolderLamp, LampReader, folder_lamps
-from knowledge.services import folders
-from knowledge.services.folders import ROWS, Choice, Item, Listing, Sort
+from knowledge.selectors.lamps import FolderLamp, folder_lamps
+from knowledge.services.folders import ROWS, Choice, FolderReader, Item, Listing, Sort
 from knowledge.views.addresses import files_url, pane_url, tree_url
 from knowledge.views.choosing import principal_of
 from knowledge.views.lamp_words import counts_words, tooltip
@@ -82,23 +81,15 @@ class Column:
 class Tree:
     """The tree of one root: folders, and files when `with_files`."""
 
-    def __init__(self, principal: Principal, root: Root, lamps: LampReader, *, with_files: bool = False) -> None:
-        self._principal = principal
+    def __init__(self, root: Root, reader: FolderReader, *, with_files: bool = False) -> None:
         self._root = root
-        self._lamps = lamps
+        self._reader = reader
         self._with_files = with_files
         self._kept: dict[str, Any] = {"files": 1} if with_files else {}
 
     def level(self, path: str, *, opened: str = "", offset: int = 0) -> LevelView:
         """Return the children of `path`, and those of every folder on the way to `opened`."""
-        level = folders.level(
-            principal=self._principal,
-            root=self._root,
-            path=path,
-            lamps=self._lamps,
-            offset=offset,
-            with_files=self._with_files,
-        )
+        level = self._reader.level(path, offset=offset, with_files=self._with_files)
         return LevelView(
             nodes=[self._node(item, opened) for item in level.items],
             left=level.left,
@@ -150,10 +141,8 @@ class FilesPage:
         self.root = root
         self.path = path
         self.choice = choice
-        self._lamps = LampReader(self._principal, root)
-        self.listing: Listing = folders.browse(
-            principal=self._principal, root=root, path=path, choice=choice, lamps=self._lamps
-        )
+        self._reader = FolderReader(self._principal, root)
+        self.listing: Listing = self._reader.browse(path, choice)
 
     @property
     def name(self) -> str:
@@ -179,12 +168,12 @@ class FilesPage:
 
     @cached_property
     def tree(self) -> LevelView:
-        return Tree(self._principal, self.root, self._lamps).level("", opened=self.path)
+        return Tree(self.root, self._reader).level("", opened=self.path)
 
     @cached_property
     def folder_lamp(self) -> FolderLamp | None:
         """The lamp of the whole folder; not counted where that takes too long."""
-        return self._lamps.folder(self.path) if self.listing.has_lamps else None
+        return self._reader.lamps.folder(self.path) if self.listing.has_lamps else None
 
     @property
     def folder_words(self) -> str:
