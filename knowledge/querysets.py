@@ -28,6 +28,8 @@ def readable_documents(principal: Principal, workspace: Workspace) -> QuerySet[D
     documents = Document.objects.filter(by_root, workspace=workspace, kb__archived_at__isnull=True)
     if principal.kb_ids:
         documents = documents.filter(kb_id__in=principal.kb_ids)
+    if principal.source_ids:
+        documents = documents.filter(id__in=principal.source_ids)
     return documents
 
 

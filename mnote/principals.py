@@ -11,12 +11,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """A person, perhaps through a token. `scopes` is None for a session (no narrowing); `kb_ids` empty means all."""
+    """A person, perhaps through a token. `scopes` is None for a session (no narrowing); `kb_ids` and `source_ids` (of
+    documents) empty means all."""
 
     user: User
     token_name: str = ""
     scopes: frozenset[str] | None = None
     kb_ids: frozenset[str] = field(default_factory=frozenset)
+    source_ids: frozenset[str] = field(default_factory=frozenset)
 
     @property
     def is_administrator(self) -> bool:

@@ -53,7 +53,7 @@ def counts_for(principal: Principal, kbs: Iterable[KnowledgeBase]) -> dict[str, 
     narrowed: list[KnowledgeBase] = []
     reads = _reads_everything(principal, {kb.workspace_id for kb in listed})
     for kb in listed:
-        (whole if reads[kb.workspace_id] else narrowed).append(kb)
+        (whole if reads[kb.workspace_id] and not principal.source_ids else narrowed).append(kb)
     return _kept(whole) | _counted(principal, narrowed)
 
 

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from mnote import closing
 from mnote.exceptions import Conflict, Gone, Invalid
 from mnote.models import ApiToken, Preference, SignInLink, User
 from mnote.principals import Principal
@@ -65,7 +66,7 @@ def deactivate(user: User, *, by: Principal | None = None) -> None:
     now = timezone.now()
     tokens = ApiToken.objects.filter(user=user, revoked_at__isnull=True).update(revoked_at=now)
     SignInLink.objects.filter(user=user, used_at__isnull=True).delete()
-    facts = {"sessions": _end_sessions(user), "tokens": tokens}
+    facts = {"sessions": _end_sessions(user), "tokens": tokens, **closing.end_all(user)}
     audit.record(principal=by, action="user.deactivate", target=user.username, facts=facts)
 
 

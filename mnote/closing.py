@@ -1,0 +1,25 @@
+"""What ends when an account is closed, beyond the kernel's own sessions and tokens: apps add theirs here, so that the
+kernel need not know them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mnote.models import User
+
+#: Ends what a person holds, inside the caller's transaction, and gives how many there were.
+Ender = Callable[["User"], int]
+
+_enders: dict[str, Ender] = {}
+
+
+def register(name: str, ender: Ender) -> None:
+    """Let `ender` run whenever an account is closed; `name` says in the audit entry what was ended."""
+    _enders[name] = ender
+
+
+def end_all(user: User) -> dict[str, int]:
+    """End everything registered, and say how many of each there were."""
+    return {name: ender(user) for name, ender in _enders.items()}

@@ -1,0 +1,40 @@
+"""The tool scope of a caller, as it is at this moment."""
+
+from __future__ import annotations
+
+from knowledge.querysets import visible_kbs
+from mnote.models import Workspace
+from mnote.principals import Principal
+from mnote.selectors import access
+from pageai.models import OpenHubBinding
+from pageai.tool_scopes import Limits, ToolScope
+
+
+def scope_of(principal: Principal, *, workspace: Workspace | None, limits: Limits) -> ToolScope:
+    """Return the readable knowledge bases that are meant for tools, narrowed by `limits`, never widened."""
+    kbs = visible_kbs(principal, workspace).filter(default_tool_enabled=True)
+    if limits.kb_ids is not None:
+        kbs = kbs.filter(id__in=limits.kb_ids)
+    workspaces = access.workspaces_for(principal)
+    if workspace is not None:
+        workspaces = workspaces.filter(pk=workspace.pk)
+    return ToolScope(
+        user_id=principal.user.pk,
+        workspace_ids=tuple(workspaces.values_list("pk", flat=True)),
+        kb_ids=tuple(kbs.order_by("id").values_list("id", flat=True)),
+        source_ids=None if limits.source_ids is None else tuple(sorted(limits.source_ids)),
+    )
+
+
+def limits_of(binding: OpenHubBinding) -> Limits:
+    """Return what a binding narrows its tools to. What is no list of texts leaves nothing."""
+    return Limits(
+        kb_ids=_ids(binding.metadata_json.get("knowledgeBaseIds")),
+        source_ids=_ids(binding.metadata_json.get("sourceIds")),
+    )
+
+
+def _ids(value: object) -> frozenset[str] | None:
+    if value is None:
+        return None
+    return frozenset(each for each in value if isinstance(each, str)) if isinstance(value, list) else frozenset()
