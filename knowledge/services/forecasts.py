@@ -100,6 +100,7 @@ class _Budget:
 def _look(choice: Choice, rules: Mapping[str, Any], budget: _Budget) -> ScanResult:
     wanted = ScanRules(
         path=choice.path,
+        recursive=bool(rules.get("recursive", True)),
         include=parse_globs(rules.get("include", ())),
         exclude=parse_globs([*rules.get("exclude", ()), *choice.exclude]),
         max_bytes=int(rules.get("max_file_mb", 50)) * _MEGABYTE,

@@ -58,7 +58,8 @@ def make_kb(*, principal: Principal, workspace: Workspace, root: Root, wish: Wis
     if wish.is_paused:
         knowledge_bases.set_paused(principal=principal, kb=kb, paused=True)
     refused: list[tuple[str, str]] = []
-    for choice in wish.choices:
+    # The inner ones first: a path inside a folder that is attached already would be refused.
+    for choice in sorted(wish.choices, key=lambda each: -each.path.count("/")):
         rules = rules_for(wish.preset, choice)
         added = sources.add_sources(principal=principal, kb=kb, root=choice.root, paths=[choice.path], rules=rules)
         refused.extend(added.refused)

@@ -60,6 +60,7 @@ ICONS = {
     "open": "M14 4h6v6M20 4l-9 9M18 14v6H4V6h6",
     "up": "M12 20V5m-6 6l6-6 6 6",
     "down": "M12 4v15m-6-6l6 6 6-6",
+    "caret": "M6 9.5l6 6 6-6",
     "left": "M15 5l-7 7 7 7",
     "right": "M9 5l7 7-7 7",
     "upload": "M12 16V4m-5 5l5-5 5 5M4 16v4h16v-4",
