@@ -61,6 +61,12 @@ def _wiki(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 the parser'
     return True
 
 
+def wiki_names(text: str) -> set[str]:
+    """Return the names of the files that the wiki links of a text point to."""
+    found = (match["target"].partition("#")[0].strip() for match in _WIKI.finditer(text))
+    return {name for name in found if name}
+
+
 def read_wiki(written: str) -> tuple[str, str, str, bool]:
     """Return target, heading, shown text, and whether it is embedded, of a wiki link as written."""
     match = _WIKI.match(written)

@@ -20,8 +20,8 @@ from mnote.exceptions import NotFound
 from mnote.models import Root
 from mnote.principals import Principal
 
-#: Of a passage that stands in a file more often than this, only so many places are offered.
-_MAX_OCCURRENCES = 50
+#: Of equal passages, so many before and after the one that is shown are pointed out.
+_MAX_ALSO = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,27 +43,20 @@ class Pointer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Occurrence:
-    """One of several equal passages of a file. `number` counts them from 1."""
-
-    number: int
-    locator: Locator
-    is_shown: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """A file opened at a place.
 
     `token` is the citation that led here; then `place.state` is what became of it. `is_unknown` means that the citation
-    in the address cannot be read. `request` says what to render.
+    in the address cannot be read. `request` says what to render. Where the words stand several times in the file,
+    `total` counts them and the place shown is the `number`-th.
     """
 
     place: OpenedPlace
     request: Request
     token: CitationToken | None = None
     is_unknown: bool = False
-    occurrences: tuple[Occurrence, ...] = ()
+    number: int = 0
+    total: int = 0
 
     @property
     def is_cited(self) -> bool:
@@ -99,37 +92,42 @@ def read(*, principal: Principal, root: Root, path: str, pointer: Pointer) -> Re
 
 
 def _cited(place: OpenedPlace, token: CitationToken, pointer: Pointer) -> Reading:
-    occurrences: tuple[Occurrence, ...] = ()
     request = Request(start=pointer.start, end=pointer.end)
-    if place.source_map is not None and not place.locator.degraded:
-        if place.state is LocatorState.CHANGED:
-            near = (_mark(place.locator, MarkKind.NEAR),)
-            return Reading(place=place, request=replace(request, marks=near), token=token)
-        place, occurrences, marks = _occurrences(place, place.source_map, pointer.nth)
-        request = replace(request, marks=marks)
-    return Reading(place=place, request=request, token=token, occurrences=occurrences)
-
-
-def _occurrences(
-    place: OpenedPlace, source_map: SourceMap, nth: int | None
-) -> tuple[OpenedPlace, tuple[Occurrence, ...], tuple[Mark, ...]]:
-    """Find every place with the cited words; the one that is shown is the cited one, or the one asked for."""
-    own = Span(place.locator.char_start, place.locator.char_end)
+    if place.source_map is None or place.locator.degraded:
+        return Reading(place=place, request=request, token=token)
+    if place.state is LocatorState.CHANGED:
+        near = (_mark(place.locator, MarkKind.NEAR),)
+        return Reading(place=place, request=replace(request, marks=near), token=token)
     if place.occurrences <= 1:
-        return place, (), (_mark(place.locator),)
-    spans = QuoteFinder(source_map.text).find(QuoteAnchor.of(place.locator.quote))[:_MAX_OCCURRENCES]
+        return Reading(place=place, request=replace(request, marks=(_mark(place.locator),)), token=token)
+    return _one_of_several(Reading(place=place, request=request, token=token), place.source_map, pointer.nth)
+
+
+def _one_of_several(reading: Reading, source_map: SourceMap, nth: int | None) -> Reading:
+    """Choose among the places with the cited words the cited one, or the one asked for; point out the others too."""
+    place = reading.place
+    own = Span(place.locator.char_start, place.locator.char_end)
+    spans = QuoteFinder(source_map.text).find(QuoteAnchor.of(place.locator.quote))
     if own not in spans:
-        spans = sorted([*spans, own], key=lambda span: span.start)
+        return replace(reading, request=replace(reading.request, marks=(_mark(place.locator),)))
     shown = nth if nth is not None and 1 <= nth <= len(spans) else spans.index(own) + 1
-    located = [_locate(place, source_map, span) for span in spans]
-    found = tuple(
-        Occurrence(number=number, locator=locator, is_shown=number == shown)
-        for number, locator in enumerate(located, start=1)
+    located = _locate(place, source_map, spans[shown - 1]).with_state(place.state)
+    index = LineIndex(source_map.text)
+    nearby = list(enumerate(spans, start=1))[max(0, shown - _MAX_ALSO) : shown + _MAX_ALSO]
+    also = [_mark_of(span, index, number) for number, span in nearby if number != shown]
+    marks = (_mark(located, number=shown), *also)
+    return replace(
+        reading,
+        place=replace(place, locator=located),
+        request=replace(reading.request, marks=marks),
+        number=shown,
+        total=len(spans),
     )
-    marks = tuple(
-        _mark(each.locator, MarkKind.CITED if each.is_shown else MarkKind.ALSO, number=each.number) for each in found
-    )
-    return replace(place, locator=located[shown - 1].with_state(place.state)), found, marks
+
+
+def _mark_of(span: Span, index: LineIndex, number: int) -> Mark:
+    first, last = index.range_of(span.start, span.end)
+    return Mark(start=span.start, end=span.end, first=first, last=last, number=number, kind=MarkKind.ALSO)
 
 
 def _locate(place: OpenedPlace, source_map: SourceMap, span: Span) -> Locator:

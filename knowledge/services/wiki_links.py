@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator
 from django.db.models import Q
 
 from knowledge.models import Document, IndexStatus
-from knowledge.parsing.file_types import SUPPORTED
+from knowledge.parsing.registry import SUPPORTED, kind_for_name
+from knowledge.parsing.source_map import ResourceKind
 from mnote.files.errors import InvalidPath
 from mnote.files.names import path_to_text
 from mnote.files.prefixes import ancestors
@@ -52,12 +53,16 @@ def anywhere(*, principal: Principal, root: Root, note: str, name: str) -> str |
 
 
 def _candidates(name: str, note: str) -> Iterator[str]:
-    folders = list(ancestors(note))[1:]
+    try:
+        folders = list(ancestors(note))[1:]
+    except InvalidPath:
+        folders = [""]
     for ending in _endings(name):
-        for folder in folders:
-            yield f"{folder}/{ending}" if folder else ending
-        for folder in folders:
-            yield from (f"{folder}/{kept}/{ending}".removeprefix("/") for kept in _PICTURE_FOLDERS)
+        yield from (f"{folder}/{ending}".removeprefix("/") for folder in folders)
+        if kind_for_name(ending) is ResourceKind.IMAGE:
+            yield from (
+                f"{folder}/{kept}/{ending}".removeprefix("/") for folder in folders for kept in _PICTURE_FOLDERS
+            )
 
 
 def _endings(name: str) -> list[str]:

@@ -63,6 +63,8 @@ def tree(request: HttpRequest, workspace_id: str) -> HttpResponse:
     """One level of the tree, or all levels down to the path `open`; the lamps alone where they were left out."""
     root = root_of(request, workspace_of(request, workspace_id))
     path, opened = request.GET.get("path", ""), request.GET.get("open", "")
+    if "\0" in path:
+        raise NotFound  # a lookup of lamps would fail on it
     principal = principal_of(request)
     if kind := request.GET.get("lamps", ""):
         context = {"lamps": lamps_of(principal, root, path, "ft" if kind == "tree" else "fl")}

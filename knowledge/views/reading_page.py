@@ -13,9 +13,10 @@ from django.utils.functional import Promise
 from knowledge.file_words import type_word
 from knowledge.parsing.base import ParseError
 from knowledge.parsing.file_types import type_for_name
-from knowledge.parsing.source_map import Link, ResourceKind, SourceMap
+from knowledge.parsing.source_map import ResourceKind, SourceMap
 from knowledge.reasons import Reason, reason_for
 from knowledge.rendering.documents import Rendering, render
+from knowledge.rendering.markdown_syntax import wiki_names
 from knowledge.rendering.pages import Pages, PageView, bare_pages
 from knowledge.rendering.windows import Wanted, Window
 from knowledge.selectors import lamps
@@ -44,16 +45,6 @@ class Crumb:
 
     name: str
     url: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One of several equal passages: its number, place and address."""
-
-    number: int
-    label: str
-    url: str
-    is_shown: bool
 
 
 def crumbs_of(root: Root, path: str) -> list[Crumb]:
@@ -188,34 +179,20 @@ class ReadingPage:
         return citation_markdown(locator, self._request.build_absolute_uri(open_url(self.root, locator, token)))
 
     @property
-    def steps(self) -> list[Step]:
-        query = place_query(self._request.GET)
-        return [
-            Step(
-                number=each.number,
-                label=place_label(each.locator),
-                url=pane_url(self.root, self.path, **(query | {"nth": each.number})) + "#cited",
-                is_shown=each.is_shown,
-            )
-            for each in self.reading.occurrences
-        ]
+    def previous_url(self) -> str:
+        """The place before this one with the same words."""
+        return self._nth_url(self.reading.number - 1)
 
     @property
-    def shown_step(self) -> int:
-        return next((step.number for step in self.steps if step.is_shown), 0)
+    def next_url(self) -> str:
+        """The place after this one with the same words."""
+        return self._nth_url(self.reading.number + 1)
 
-    @property
-    def previous_step(self) -> Step | None:
-        return self._step(-1)
-
-    @property
-    def next_step(self) -> Step | None:
-        return self._step(1)
-
-    def _step(self, distance: int) -> Step | None:
-        steps = self.steps
-        at = next((index for index, step in enumerate(steps) if step.is_shown), -1) + distance
-        return steps[at] if 0 <= at < len(steps) else None
+    def _nth_url(self, number: int) -> str:
+        if not 1 <= number <= self.reading.total:
+            return ""
+        query = place_query(self._request.GET) | {"nth": number}
+        return f"{pane_url(self.root, self.path, **query)}#cited"
 
     @property
     def _is_near(self) -> bool:
@@ -310,11 +287,7 @@ class ReadingPage:
         return Rendering(kind="pages", body=bare_pages(sizes, wanted=wanted))
 
     def _wiki(self, source_map: SourceMap) -> dict[str, str]:
-        names = {_wiki_name(link) for link in source_map.links if link.kind in {"wiki", "embed"}}
-        if source_map.kind is not ResourceKind.MARKDOWN or not names:
+        names = wiki_names(source_map.text) if source_map.kind is ResourceKind.MARKDOWN else set()
+        if not names:
             return {}
-        return wiki_links.near(principal=self._principal, root=self.root, note=self.path, names=sorted(names - {""}))
-
-
-def _wiki_name(link: Link) -> str:
-    return link.target.partition("#")[0].strip()
+        return wiki_links.near(principal=self._principal, root=self.root, note=self.path, names=sorted(names))

@@ -227,6 +227,14 @@ def test_tree_opens_down_to_the_file(tree):
     assert root.xpath('//*[@aria-expanded="true"]/span[2]/text()') == ["sub", "deep"]
 
 
+@pytest.mark.parametrize("path", ["missing", "../", "a\0b", "b.md", "sub/../.."])
+@pytest.mark.parametrize("lamps", ["", "tree"])
+def test_tree_of_nothing_is_empty_or_404(lamps, path, tree):
+    response = tree.get(tree.url("tree", path=path, lamps=lamps))
+
+    assert (response.status_code, "treeitem" in response.text) in {(404, False), (410, False), (200, False)}
+
+
 def test_tree_shows_a_large_level_in_parts(pane):
     for number in range(620):
         (pane.folder / f"folder{number:04}").mkdir()

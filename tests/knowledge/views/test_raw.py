@@ -160,6 +160,7 @@ def test_raw_gives_nothing_but_files_of_the_root(path, pane, tmp_path):
     assert pane.get(pane.url("raw", path)).status_code in {404, 410}
 
 
+@pytest.mark.django_db(transaction=True)
 def test_raw_streams_under_asgi(pane):
     pane.write("a.bin", bytes(range(256)) * 4_000)
 
@@ -171,9 +172,6 @@ def test_raw_streams_under_asgi(pane):
 
     status, body = asyncio.run(fetch())
     assert (status, body) == (206, (bytes(range(256)) * 4_000)[100:900_001])
-
-
-test_raw_streams_under_asgi = pytest.mark.django_db(transaction=True)(test_raw_streams_under_asgi)
 
 
 def test_page_picture_is_sent_once_and_then_confirmed(pane):

@@ -217,6 +217,14 @@ def test_pane_never_leads_a_wiki_link_to_what_may_not_be_read(pane, vault):
     assert pane.get(pane.url("find", name="Secret", **{"from": "note.md"}), "carol").status_code == 404
 
 
+@pytest.mark.parametrize("note", ["../x.md", "/", "a\0b", "x" * 5_000])
+@pytest.mark.parametrize("name", ["../Near", "a\0b", "", "/", "%", "Near"])
+def test_pane_answers_any_wiki_link(name, note, pane):
+    pane.write("Near.md", "x")
+
+    assert pane.get(pane.url("find", name=name, **{"from": note})).status_code in {302, 404}
+
+
 def test_pane_shows_pictures_of_the_note_through_the_raw_route(pane):
     pane.write("a.md", "![x](img/p.png) ![y](https://example.org/t.png)")
     pane.write("img/p.png", b"\x89PNG")
