@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NewType, Protocol
+from typing import Any, NewType, Protocol, runtime_checkable
 
 from knowledge.parsing.source_map import SourceMap
 
@@ -201,7 +201,7 @@ class ProviderStatus:
 
 
 class CheckResult(StrEnum):
-    """How one check went. `unknown`: we may not see it; `skipped`: an earlier one failed, or nothing is there to ask."""
+    """How a check went. `unknown`: we may not see it. `skipped`: an earlier one failed, or there is nothing to ask."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -344,4 +344,14 @@ class KnowledgeProvider(Protocol):
 
     def list_documents(self, kb: KBRef) -> list[DocumentState]:
         """Return all documents the provider holds for a KB, for reconcile."""
+        ...
+
+
+@runtime_checkable
+class TakesMany(Protocol):
+    """A provider that is faster with many contents at once. Optional, beside KnowledgeProvider."""
+
+    def ingest_many(self, requests: Sequence[IngestRequest]) -> list[IngestOutcome | ProviderError]:
+        """Index contents of one workspace. Returns for each, in order, what `ingest` would return, or the error that
+        refuses that one alone. Raises ProviderError for what concerns all; then none is kept."""
         ...

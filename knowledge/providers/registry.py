@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 
 from knowledge.providers.base import KnowledgeProvider, ProviderMisconfigured
 from knowledge.providers.local.provider import LocalProvider
+from knowledge.providers.weknora.config import WeKnoraConfig
+from knowledge.providers.weknora.limiter import Limiter
+from knowledge.providers.weknora.limiter_file import FileLimiter
+from knowledge.providers.weknora.limiter_redis import RedisLimiter
+from knowledge.providers.weknora.provider import WeKnoraProvider
 
 
 def provider_for(kind: str) -> KnowledgeProvider:
@@ -20,6 +26,17 @@ def provider_for(kind: str) -> KnowledgeProvider:
     return maker()
 
 
+def connected_provider(kind: str, connection: Mapping[str, Any]) -> KnowledgeProvider:
+    """Return the provider of this kind behind a connection, one per process and connection.
+
+    `connection` holds what the kind needs to know: for weknora the fields of `WeKnoraConfig`, at least url, key and
+    embedding_model_id. Raises ProviderMisconfigured for an unknown kind and for what cannot be a connection.
+    """
+    if kind != WeKnoraProvider.kind:
+        raise ProviderMisconfigured(f"no provider of kind {kind} takes a connection")
+    return _weknora(WeKnoraConfig.of(connection), _limiter_url(), Path(settings.MNOTE_DATA_DIR))
+
+
 def local_provider() -> LocalProvider:
     """Return the embedded provider, which is also the evidence index of every workspace."""
     return _local(Path(settings.MNOTE_INDEX_DIR))
@@ -28,6 +45,22 @@ def local_provider() -> LocalProvider:
 @lru_cache(maxsize=8)
 def _local(index_dir: Path) -> LocalProvider:
     return LocalProvider(index_dir)
+
+
+@lru_cache(maxsize=64)
+def _weknora(config: WeKnoraConfig, redis_url: str, data_dir: Path) -> WeKnoraProvider:
+    return WeKnoraProvider(config, _limiter(redis_url, data_dir))
+
+
+@lru_cache(maxsize=8)
+def _limiter(redis_url: str, data_dir: Path) -> Limiter:
+    """Workers on several hosts share a Redis anyway; those of one machine share a folder."""
+    return RedisLimiter(redis_url) if redis_url else FileLimiter(data_dir / "limits")
+
+
+def _limiter_url() -> str:
+    broker = str(settings.CELERY_BROKER_URL)
+    return broker if broker.startswith(("redis://", "rediss://")) else ""
 
 
 _MAKERS: dict[str, Callable[[], KnowledgeProvider]] = {"local": local_provider}

@@ -1,0 +1,195 @@
+"""The calls of the server that we use, one small method each, named after what they do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from knowledge.providers.base import ProviderProtocolError
+from knowledge.providers.weknora import transport
+from knowledge.providers.weknora.rows import (
+    ChunkRow,
+    DocumentRow,
+    HitRow,
+    KBRow,
+    TraceRow,
+    chunk_row,
+    document_row,
+    hit_row,
+    kb_row,
+    trace_row,
+)
+from knowledge.providers.weknora.transport import Transport
+
+Row = TypeVar("Row")
+
+_API = "/api/v1"
+#: An id that no row has, for asking what a key may do.
+NOBODY = "00000000-0000-4000-8000-000000000000"
+#: Longer lists of ids make addresses that servers and proxies refuse.
+MAX_IDS = 100
+MAX_PAGE = 1000
+MAX_CHUNKS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[Row]):
+    """Rows, and how many there are in all."""
+
+    rows: tuple[Row, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One search of one knowledge base. `document_ids` empty narrows nothing."""
+
+    text: str
+    count: int
+    document_ids: Sequence[str] = ()
+    vector_threshold: float = 0.0
+    without_vectors: bool = False
+
+
+class Client:
+    """Typed calls. Each may raise ProviderError."""
+
+    def __init__(self, line: Transport) -> None:
+        self._line = line
+
+    # system
+
+    def health(self) -> None:
+        body = self._line.call("GET", "/health", timeouts=transport.STATUS)
+        if not isinstance(body, dict) or body.get("status") != "ok":
+            raise ProviderProtocolError("what answers at this address is no such server")
+
+    def capabilities(self) -> dict[str, Any]:
+        """Works with any valid key; names the edition."""
+        return _object(self._line.call("GET", f"{_API}/system/capabilities", timeouts=transport.STATUS))
+
+    def system_info(self) -> dict[str, Any]:
+        return _object(self._line.call("GET", f"{_API}/system/info", timeouts=transport.STATUS))
+
+    def parser_engines(self) -> dict[str, Any]:
+        body = self._line.call("GET", f"{_API}/system/parser-engines", timeouts=transport.STATUS)
+        if not isinstance(body, dict) or not isinstance(body.get("data"), list):
+            raise ProviderProtocolError("the server gave no parser engines where they belong")
+        return body
+
+    def model(self, model_id: str) -> dict[str, Any]:
+        return _object(self._line.call("GET", f"{_API}/models/{model_id}", timeouts=transport.STATUS))
+
+    # knowledge bases
+
+    def kb(self, kb_id: str) -> KBRow:
+        return kb_row(_data(self._line.call("GET", f"{_API}/knowledge-bases/{kb_id}")))
+
+    def create_kb(self, body: Mapping[str, Any]) -> KBRow:
+        return kb_row(_data(self._line.call("POST", f"{_API}/knowledge-bases", json=dict(body))))
+
+    def rename_kb(self, kb_id: str, name: str) -> None:
+        """Only for asking whether the key may: it clears the description."""
+        self._line.call("PUT", f"{_API}/knowledge-bases/{kb_id}", json={"name": name})
+
+    def delete_kb(self, kb_id: str) -> None:
+        self._line.call("DELETE", f"{_API}/knowledge-bases/{kb_id}")
+
+    def kb_config(self, kb_id: str) -> dict[str, Any]:
+        return _object(self._line.call("GET", f"{_API}/initialization/config/{kb_id}", timeouts=transport.STATUS))
+
+    # documents
+
+    def upload(self, kb_id: str, *, name: str, body: bytes, metadata: Mapping[str, str]) -> DocumentRow:
+        """Raises Duplicate for bytes that are there. Not repeated: the answer may be lost and the document not."""
+        answer = self._line.call(
+            "POST",
+            f"{_API}/knowledge-bases/{kb_id}/knowledge/file",
+            timeouts=transport.UPLOAD,
+            files={"file": ("document", body, "application/octet-stream")},
+            data={"fileName": name, "metadata": json.dumps(dict(metadata)), "channel": "api"},
+        )
+        return document_row(_data(answer))
+
+    def upload_nothing(self, kb_id: str) -> None:
+        """Only for asking whether the key may."""
+        self._line.call("POST", f"{_API}/knowledge-bases/{kb_id}/knowledge/file", timeouts=transport.STATUS)
+
+    def documents(
+        self, kb_id: str, *, page: int = 1, size: int = MAX_PAGE, status: str = "", name_part: str = ""
+    ) -> Page[DocumentRow]:
+        """A page of documents, newest first; rows that are being deleted come only when asked for by `status`."""
+        wanted = {"page": page, "page_size": size, "parse_status": status, "keyword": name_part}
+        params = {name: value for name, value in wanted.items() if value}
+        body = self._line.call("GET", f"{_API}/knowledge-bases/{kb_id}/knowledge", params=params)
+        return _page(body, document_row)
+
+    def documents_by_id(self, ids: Sequence[str]) -> list[DocumentRow]:
+        """The documents that exist among up to MAX_IDS ids, in any order."""
+        rows = _data(self._line.call("GET", f"{_API}/knowledge/batch", params={"ids": list(ids)}))
+        return [document_row(row) for row in _list(rows)]
+
+    def trace(self, document_id: str) -> TraceRow:
+        return trace_row(_data(self._line.call("GET", f"{_API}/knowledge/{document_id}/spans")))
+
+    def reparse(self, document_id: str) -> DocumentRow:
+        """An empty body of no known length is refused, so an empty object goes along."""
+        return document_row(_data(self._line.call("POST", f"{_API}/knowledge/{document_id}/reparse", json={})))
+
+    def cancel(self, document_id: str) -> None:
+        self._line.call("POST", f"{_API}/knowledge/{document_id}/cancel-parse", json={}, repeat=True)
+
+    def delete_document(self, document_id: str) -> None:
+        """The server takes it and works on it later."""
+        self._line.call("DELETE", f"{_API}/knowledge/{document_id}")
+
+    # passages
+
+    def chunks(self, document_id: str, *, page: int = 1, size: int = MAX_CHUNKS) -> Page[ChunkRow]:
+        params = {"page": page, "page_size": size, "chunk_type": "text"}
+        return _page(self._line.call("GET", f"{_API}/chunks/{document_id}", params=params), chunk_row)
+
+    def search(self, kb_id: str, query: Query) -> list[HitRow]:
+        """The best passages without their neighbours."""
+        body: dict[str, Any] = {
+            "query_text": query.text,
+            "match_count": query.count,
+            "vector_threshold": query.vector_threshold,
+            "skip_context_enrichment": True,
+        }
+        if query.document_ids:
+            body["knowledge_ids"] = list(query.document_ids)
+        if query.without_vectors:
+            body["disable_vector_match"] = True
+        path = f"{_API}/knowledge-bases/{kb_id}/hybrid-search"
+        answer = self._line.call("POST", path, timeouts=transport.SEARCH, repeat=True, json=body)
+        return [hit_row(row) for row in _list(_data(answer))]
+
+
+def _data(body: Any) -> Any:
+    """Take the content out of its envelope. Raises ProviderProtocolError for what is none."""
+    if not isinstance(body, dict) or "data" not in body or body.get("success") is False or body.get("code"):
+        raise ProviderProtocolError("the server answered in an unknown shape")
+    return body["data"]
+
+
+def _object(body: Any) -> dict[str, Any]:
+    data = _data(body)
+    if not isinstance(data, dict):
+        raise ProviderProtocolError("the server answered in an unknown shape")
+    return data
+
+
+def _list(data: Any) -> list[Any]:
+    """Nothing found comes as null or as an empty list."""
+    if data is not None and not isinstance(data, list):
+        raise ProviderProtocolError("the server gave no list where one belongs")
+    return data or []
+
+
+def _page(body: Any, read: Callable[[Any], Row]) -> Page[Row]:
+    rows = tuple(read(row) for row in _list(_data(body)))
+    total = body.get("total")
+    return Page(rows=rows, total=total if isinstance(total, int) else len(rows))

@@ -1,0 +1,147 @@
+"""From a content to one document at the server: never two for one content, and never more at once than it can take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from knowledge.providers.base import (
+    DocumentPhase,
+    DocumentState,
+    IngestOutcome,
+    IngestRequest,
+    ProviderDocumentId,
+    ProviderError,
+    ProviderProtocolError,
+    ProviderUnavailable,
+)
+from knowledge.providers.weknora.connection import Connection
+from knowledge.providers.weknora.deletion import delete
+from knowledge.providers.weknora.errors import Clash, Duplicate, TextTooLarge
+from knowledge.providers.weknora.failures import is_final
+from knowledge.providers.weknora.prepare import has_words
+from knowledge.providers.weknora.rows import DocumentRow, document_row
+from knowledge.providers.weknora.sending import OURS, OVERRIDES, Parcel, pack
+from knowledge.providers.weknora.states import is_hopeless, plain_state, rows_by_id
+
+
+def ingest(connection: Connection, request: IngestRequest) -> IngestOutcome:
+    """Send a content, or find it sent. The document is seldom done when this returns."""
+    if not has_words(request.source_map.text):
+        return IngestOutcome(state=_not_sent())
+    parcel = pack(request)
+    if len(parcel.body) > connection.config.max_text_bytes:
+        raise TextTooLarge("the text is larger than we send to this server")
+    with connection.turn(parcel.content_key):
+        return _ingest(connection, parcel, request.known_id)
+
+
+def _not_sent() -> DocumentState:
+    return DocumentState(
+        provider_document_id=ProviderDocumentId(""),
+        phase=DocumentPhase.DONE,
+        searchable=False,
+        raw_status="not sent",
+        chunk_count=0,
+        error_code="no_text",
+    )
+
+
+def _ingest(connection: Connection, parcel: Parcel, known_id: str | None) -> IngestOutcome:
+    known = rows_by_id(connection.client, [known_id or ""]).get(known_id or "")
+    if known is None or not parcel.is_in(known):
+        known = _failed_before(connection, parcel)
+    if known is not None:
+        resumed = _resume(connection, known)
+        if resumed is not None:
+            return _outcome(connection, parcel, resumed, duplicate=True)
+    return _send(connection, parcel)
+
+
+def _send(connection: Connection, parcel: Parcel) -> IngestOutcome:
+    """Upload; a content that turns out to be there is taken up, and what cannot be is replaced once."""
+    for is_last in (False, True):
+        connection.enter(parcel.content_key)
+        try:
+            return _outcome(connection, parcel, _upload(connection, parcel), duplicate=False)
+        except Duplicate as found:
+            row = document_row(found.row)
+            connection.settle([row])
+            resumed = _resume(connection, row)
+            if resumed is not None:
+                return _outcome(connection, parcel, resumed, duplicate=True)
+            if is_last:
+                raise
+        except ProviderError:
+            connection.leave(parcel.content_key)
+            raise
+    raise AssertionError("unreachable")
+
+
+def _upload(connection: Connection, parcel: Parcel) -> DocumentRow:
+    """Raises Duplicate. An answer that was lost is looked for: the document may be there nevertheless."""
+    try:
+        row = connection.client.upload(parcel.kb_id, name=parcel.name, body=parcel.body, metadata=parcel.metadata)
+    except (ProviderUnavailable, ProviderProtocolError):
+        found = _arrived(connection, parcel)
+        if found is None:
+            raise
+        return found
+    if not parcel.is_in(row):
+        raise ProviderProtocolError("the server stored something else than was sent")
+    return row
+
+
+def _arrived(connection: Connection, parcel: Parcel) -> DocumentRow | None:
+    """Return the document of an upload without an answer; None where there is none, or no answer again."""
+    try:
+        page = connection.client.documents(parcel.kb_id, name_part=parcel.name)
+    except ProviderError:
+        return None
+    return next((row for row in page.rows if parcel.is_in(row)), None)
+
+
+def _failed_before(connection: Connection, parcel: Parcel) -> DocumentRow | None:
+    """A failed document does not count as a duplicate at the server: sent again, there would be two."""
+    page = connection.client.documents(parcel.kb_id, name_part=parcel.name, status="failed")
+    return next((row for row in page.rows if parcel.is_in(row)), None)
+
+
+def _resume(connection: Connection, row: DocumentRow) -> DocumentRow | None:
+    """Take up a document that holds the content, or clear it away and return None.
+
+    Raises Clash for one that others put there to be processed otherwise, ProviderBusy when it is not our turn,
+    ProviderDeleting while it goes.
+    """
+    if OVERRIDES in row.metadata and OURS not in row.metadata:
+        raise Clash("somebody else put this content there, with settings of its own")
+    if row.status in ("deleting", "cancelled") or _is_hopeless(connection, row):
+        delete(connection, row)
+        return None
+    if row.status == "failed":
+        return retry(connection, row) if is_final(row, now=connection.now, pace=connection.pace) else row
+    if row.status == "completed" and not connection.counter.count(row).total:
+        return retry(connection, row)
+    return row
+
+
+def _is_hopeless(connection: Connection, row: DocumentRow) -> bool:
+    return is_hopeless(connection.client, row, connection.now, connection.pace)
+
+
+def retry(connection: Connection, row: DocumentRow) -> DocumentRow:
+    """Have a document processed again that has come to an end. While another run lasts this would ruin it."""
+    connection.enter(row.content_key)
+    try:
+        return connection.client.reparse(row.id)
+    except ProviderError:
+        connection.leave(row.content_key)
+        raise
+
+
+def _outcome(connection: Connection, parcel: Parcel, row: DocumentRow, *, duplicate: bool) -> IngestOutcome:
+    connection.settle([row])
+    state = plain_state(row, now=connection.now, pace=connection.pace)
+    if row.status == "completed":
+        counted = connection.counter.count(row)
+        state = replace(state, chunk_count=counted.total, searchable=state.searchable and counted.has_words)
+    return IngestOutcome(state=state, duplicate=duplicate, text_hash=parcel.text_hash)

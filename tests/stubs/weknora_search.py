@@ -1,0 +1,197 @@
+"""Hybrid search of a WeKnora stub: real ranking over letters and characters, with the server's quirks."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from knowledge.providers.local.han import FOLD
+from tests.stubs.weknora_kbs import seen_kb
+from tests.stubs.weknora_replies import Ask, Reply, failure, not_found, success
+from tests.stubs.weknora_world import EMBEDDER_TEXTS, KB, Document, Passage, World
+
+_WORD = re.compile(r"[^\W_]+")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_MAX_VARIABLES = 32_760
+_MAX_HITS = 500
+_VECTOR, _KEYWORD, _NEIGHBOUR = 0, 1, 2
+
+
+@dataclass(slots=True)
+class _Candidate:
+    document: Document
+    passage: Passage
+    cosine: float = 0.0
+    words: float = 0.0
+    score: float = 0.0
+    match_type: int = _VECTOR
+
+
+def hybrid_search(world: World, ask: Ask) -> Reply:
+    kb = seen_kb(world, ask, ask.parts["kb"])
+    body = ask.json()
+    count = body.get("match_count") or 0
+    if not isinstance(count, int):
+        details = "json: cannot unmarshal string into Go struct field SearchParams.match_count of type int"
+        return failure(400, 1000, "Invalid request parameters", details)
+    query = str(body.get("query_text") or "")
+    if not query.strip():
+        return failure(400, 1000, "query_text is required")
+    failed = _failed(world, kb, body, query)
+    if failed is not None:
+        return failed
+    found = _rank(world, _candidates(world, kb, body), query, body)
+    found = [None] * kb.orphans + found
+    primary = [each for each in found[: min(count if count > 0 else 50, _MAX_HITS)] if each is not None]
+    rows = [_view(each) for each in primary]
+    if not body.get("skip_context_enrichment"):
+        rows += _neighbours(world, primary)
+    return success(rows or None)
+
+
+def _failed(world: World, kb: KB, body: dict[str, Any], query: str) -> Reply | None:
+    """What goes wrong before anything is found."""
+    if not kb.model_id:
+        return success(None)
+    if not body.get("disable_keywords_match"):
+        if not any(character.isalnum() for character in query):
+            return failure(500, 1007, 'FTS5 query failed: fts5: syntax error near ""')
+        if "\x00" in query:
+            return failure(500, 1007, "FTS5 query failed: unterminated string")
+        if len(body.get("knowledge_ids") or []) > _MAX_VARIABLES:
+            return failure(500, 1007, "FTS5 query failed: too many SQL variables")
+    if body.get("disable_vector_match"):
+        return None
+    model = world.model_of(kb)
+    if model is None:
+        return failure(500, 1007, "model not found")
+    if model.behaviour == "short":
+        return success(None)
+    if model.behaviour in EMBEDDER_TEXTS:
+        return failure(500, 1007, EMBEDDER_TEXTS[model.behaviour])
+    return None
+
+
+def _candidates(world: World, kb: KB, body: dict[str, Any]) -> list[_Candidate]:
+    """All passages in reach, whatever the state of their document. Unknown knowledge bases are passed over."""
+    kb_ids = body.get("knowledge_base_ids") or [kb.id]
+    if kb.id not in kb_ids:
+        raise not_found("kb")
+    wanted = set(body.get("knowledge_ids") or [])
+    return [
+        _Candidate(document=document, passage=passage)
+        for document in world.documents.values()
+        if document.kb_id in kb_ids and (not wanted or document.id in wanted)
+        for passage in document.passages
+    ]
+
+
+def _rank(world: World, found: list[_Candidate], query: str, body: dict[str, Any]) -> list[_Candidate | None]:
+    """One retriever alone gives its own scores; two are fused by rank. Equal scores come in any order."""
+    world.random.shuffle(found)
+    query_vector, query_words = _vector(query), set(_tokens(query))
+    threshold = float(body.get("vector_threshold") or 0)
+    for each in found:
+        each.cosine = 0.0 if body.get("disable_vector_match") else _cosine(query_vector, _vector(each.passage.content))
+        counts = Counter(_tokens(each.passage.content))
+        each.words = sum(1e6 * math.sqrt(counts[word]) for word in query_words if counts[word])
+    near = [each for each in found if each.cosine >= threshold] if not body.get("disable_vector_match") else []
+    near.sort(key=lambda each: -each.cosine)
+    worded = [each for each in found if each.words] if not body.get("disable_keywords_match") else []
+    worded.sort(key=lambda each: -each.words)
+    return list(_fuse(near, worded))
+
+
+def _fuse(near: list[_Candidate], worded: list[_Candidate]) -> list[_Candidate]:
+    if not near or not worded:
+        for each in near or worded:
+            each.score, each.match_type = (each.cosine, _VECTOR) if near else (each.words, _KEYWORD)
+        return near or worded
+    ranks: dict[str, _Candidate] = {}
+    for weight, ranked, match_type in ((0.7, near, _VECTOR), (0.3, worded, _KEYWORD)):
+        for rank, each in enumerate(ranked, 1):
+            if each.passage.id not in ranks:
+                ranks[each.passage.id] = each
+                each.match_type = match_type
+            each.score += weight / (60 + rank)
+    return sorted(ranks.values(), key=lambda each: -each.score)
+
+
+def _neighbours(world: World, primary: list[_Candidate]) -> list[dict[str, Any]]:
+    shown = {each.passage.id for each in primary}
+    rows = []
+    for each in primary:
+        texts = [passage for passage in each.document.passages if passage.type == "text"]
+        at = texts.index(each.passage) if each.passage in texts else 0
+        for passage in texts[max(0, at - 1) : at + 2]:
+            if passage.id not in shown:
+                shown.add(passage.id)
+                rows.append(_view(_Candidate(document=each.document, passage=passage, match_type=_NEIGHBOUR)))
+    world.random.shuffle(rows)
+    return rows
+
+
+def _view(found: _Candidate) -> dict[str, Any]:
+    document, passage = found.document, found.passage
+    metadata = document.metadata or {}
+    matched = [document.name, *([passage.breadcrumb, ""] if passage.breadcrumb else []), passage.content.strip()]
+    return {
+        "id": passage.id,
+        "content": passage.content,
+        "knowledge_id": document.id,
+        "chunk_index": passage.index,
+        "knowledge_title": document.name,
+        "start_at": passage.start,
+        "end_at": passage.end,
+        "seq": passage.index,
+        "score": found.score,
+        "match_type": found.match_type,
+        "sub_chunk_id": None,
+        "metadata": {name: value if isinstance(value, str) else f"map[{value}]" for name, value in metadata.items()},
+        "chunk_type": passage.type,
+        "parent_chunk_id": "",
+        "image_info": "",
+        "knowledge_filename": document.name,
+        "knowledge_source": "",
+        "knowledge_channel": document.channel,
+        "matched_content": "\n".join(matched),
+        "knowledge_base_id": document.kb_id,
+    }
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+@lru_cache(maxsize=4096)
+def _tokens(text: str) -> tuple[str, ...]:
+    """Words as the keyword index has them: whole words, Han characters alone and in pairs."""
+    found: list[str] = []
+    for word in _WORD.findall(_plain(text)):
+        han = _HAN.findall(word)
+        found += [*han, *(first + second for first, second in pairwise(han))] if han else [word]
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _vector(text: str) -> Counter[str]:
+    """What an embedding model makes of a text: parts of words, so that inflection matters little, in one writing."""
+    features: Counter[str] = Counter()
+    for word in _WORD.findall(_plain(text).translate(FOLD)):
+        if _HAN.search(word):
+            features.update(_HAN.findall(word))
+        marked = f"^{word}$"
+        features.update(marked[at : at + 3] for at in range(len(marked) - 2) if not _HAN.search(marked[at : at + 3]))
+    return features
+
+
+def _cosine(one: Counter[str], other: Counter[str]) -> float:
+    shared = sum(count * other[feature] for feature, count in one.items())
+    lengths = math.sqrt(sum(n * n for n in one.values())) * math.sqrt(sum(n * n for n in other.values()))
+    return shared / lengths if lengths else 0.0
