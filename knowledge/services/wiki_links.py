@@ -60,9 +60,8 @@ def _candidates(name: str, note: str) -> Iterator[str]:
     for ending in _endings(name):
         yield from (f"{folder}/{ending}".removeprefix("/") for folder in folders)
         if kind_for_name(ending) is ResourceKind.IMAGE:
-            yield from (
-                f"{folder}/{kept}/{ending}".removeprefix("/") for folder in folders for kept in _PICTURE_FOLDERS
-            )
+            kept = [f"{folder}/{each}" for folder in folders for each in _PICTURE_FOLDERS]
+            yield from (f"{folder}/{ending}".removeprefix("/") for folder in kept)
 
 
 def _endings(name: str) -> list[str]:
