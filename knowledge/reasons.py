@@ -48,6 +48,7 @@ REASONS: dict[str, Reason] = {
     ),
     "worker_lost": Reason(TEMPORARY, _("The work was interrupted."), _NOTHING, retry=True),
     "disk_full": Reason(SERVICE, _("The disk of the server is full."), _ASK, retry=True),
+    "disk_error": Reason(SERVICE, _("A disk of the server failed to read or write."), _ASK, retry=True),
     "internal": Reason(
         TEMPORARY, _("Something unexpected went wrong."), _("Retry; if it stays, ask an administrator.")
     ),
@@ -65,6 +66,14 @@ REASONS: dict[str, Reason] = {
     "provider-misconfigured": Reason(CONFIGURATION, _("The indexing service is not set up correctly."), _ASK),
     "provider-protocol": Reason(SERVICE, _("The indexing service answered in an unknown way."), _ASK),
     "provider-error": Reason(SERVICE, _("The indexing service reported a failure."), _("Retry.")),
+    "index-busy": Reason(SERVICE, _("The index is in use by other work."), _NOTHING, retry=True),
+    "index-disk-full": Reason(SERVICE, _("The disk that holds the index is full."), _ASK, retry=True),
+    "index-disk-error": Reason(SERVICE, _("The disk that holds the index failed to read or write."), _ASK, retry=True),
+    "index-damaged": Reason(SERVICE, _("The index was damaged and is built anew."), _NOTHING, retry=True),
+    "index-not-writable": Reason(CONFIGURATION, _("The index cannot be written."), _ASK, retry=True),
+    # why it is, or no longer is, indexed
+    "index_lost": Reason(SERVICE, _("The index lost it; it is read again."), _NOTHING, retry=True),
+    "reader_changed": Reason(SERVICE, _("Files of its type are read in a better way now."), _NOTHING, retry=True),
     # why it is not, or no longer, included
     "source_removed": Reason(FILE, _("Its source was removed from the knowledge base."), _("Add the source again.")),
     "excluded_by_hand": Reason(FILE, _("Excluded from this knowledge base by hand."), _("Include it again if wanted.")),

@@ -8,12 +8,11 @@ from celery import shared_task
 from django.utils import timezone
 
 from knowledge.models import Document, KnowledgeBase, Source
-from knowledge.services import batches, documents, drain, reconcile, registry, removal, sources, sync, web_import
+from knowledge.services import batches, claims, drain, reconcile, registry, removal, sources, sync, web_import
 from mnote.jobs import JobContext, job
 from mnote.models import Root
 from mnote.principals import Principal
 from mnote.services import jobs
-
 
 #: A first look at a million files on a slow share takes hours.
 _LONG = 6 * 3600
@@ -43,9 +42,13 @@ def resource_parse(context: JobContext) -> dict[str, Any]:
     kb = KnowledgeBase.objects.select_related("workspace").filter(id=context.payload["kb_id"]).first()
     if kb is None or kb.archived_at or kb.paused_at:
         return {"skipped": "no longer wanted"}
-    drained = drain.drain(kb=kb, worker=f"{context.job.worker}:{context.job.id}", beat=context.beat)
+    place = context.payload.get("slot", 0)  # one key, one running job: see the dedup key of `registry.request_work`
+    worker = f"slot {place}{claims.PLACE}{context.job.id}.{context.job.attempt}"
+    drained = drain.drain(kb=kb, worker=worker, beat=context.beat)
     if drained.more:
         registry.request_work(kb)
+    elif drained.again_at:
+        registry.request_work(kb, at=drained.again_at)
     return {"indexed": drained.indexed, "failed": drained.failed, "more": drained.more}
 
 
@@ -113,7 +116,7 @@ def schedule_syncs() -> None:
     )
     for source in due.select_related("kb__workspace")[:500]:
         sources.request_sync(source=source, trigger="schedule")
-    documents.release_lost()
+    claims.release_lost()
     drain.restart_waiting()
     for kb in reconcile.unchecked():
         jobs.enqueue(

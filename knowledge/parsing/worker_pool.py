@@ -61,6 +61,10 @@ class ParsePool:
         return [(width, height) for width, height in head["sizes"]]
 
     @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    @property
     def child_pids(self) -> set[int]:
         """The processes that run now, for those who watch the machine."""
         with self._lock:
@@ -174,7 +178,8 @@ class _Child:
             raise ParseError(ParseCode.PARSE_TIMEOUT, f"not read within {seconds:g} seconds") from error
         except (FrameError, OSError) as error:
             self.kill()
-            raise ParseError(ParseCode.PARSE_FAILED, "the parser process ended on this file") from error
+            message = "the parser process ended on this file"
+            raise ParseError(ParseCode.PARSE_FAILED, message, retryable=True) from error
         if frame[0].get("worn"):
             self.kill()
         return frame

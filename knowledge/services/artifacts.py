@@ -8,6 +8,8 @@ import os
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
@@ -17,6 +19,11 @@ from knowledge.models import ArtifactKind, DerivedArtifact
 from knowledge.parsing.source_map import SourceMap
 from mnote.models import Root
 
+_UNIQUE = ("workspace", "source_hash", "artifact_kind", "provider", "revision")
+_CHANGING = (
+    "content_hash", "content_text", "content_blob_path", "mime_type", "size_bytes", "updated_at_ms", "stale"
+)  # fmt: skip
+_BATCH = 50
 _CACHE_ENTRIES = 64
 _CACHE_CHARS = 16_000_000
 _SMALL = 4096
@@ -26,13 +33,34 @@ _cache: OrderedDict[_Key, SourceMap] = OrderedDict()
 _cache_lock = threading.Lock()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """What parsing made of the file at `path` of `root`."""
+
+    root: Root
+    path: str
+    source_map: SourceMap
+
+    @property
+    def key(self) -> _Key:
+        source_map = self.source_map
+        return self.root.workspace_id, source_map.source_hash, source_map.provider, source_map.model_version
+
+
 def store(*, root: Root, path: str, source_map: SourceMap) -> None:
     """Keep the derived text and the source map of a file. Doing it twice changes nothing."""
-    text = source_map.text.encode()
-    _keep(root, path, source_map, ArtifactKind.PARSE_TEXT, text, "text/plain; charset=utf-8")
-    _keep(root, path, source_map, ArtifactKind.SOURCE_MAP, source_map.to_bytes(), "application/json")
-    key = (root.workspace_id, source_map.source_hash, source_map.provider, source_map.model_version)
-    _remember(key, source_map)
+    store_all([Derived(root=root, path=path, source_map=source_map)])
+
+
+def store_all(derived: Iterable[Derived]) -> None:
+    """Keep the derived texts and source maps of many files. Raises OSError where a disk takes no more."""
+    by_key = {each.key: each for each in derived}
+    rows = [row for each in by_key.values() for row in _rows(each)]
+    DerivedArtifact.objects.bulk_create(
+        rows, update_conflicts=True, unique_fields=_UNIQUE, update_fields=_CHANGING, batch_size=_BATCH
+    )
+    for key, each in by_key.items():
+        _remember(key, each.source_map)
 
 
 def load(*, workspace_id: str, source_hash: str, provider: str) -> SourceMap | None:
@@ -47,13 +75,25 @@ def load(*, workspace_id: str, source_hash: str, provider: str) -> SourceMap | N
     if (known := _recall(key)) is not None:
         return known
     parsed = rows.filter(artifact_kind=ArtifactKind.PARSE_TEXT, revision=row.revision)
-    text_row = parsed.first()
-    body, text = _read(row), _read(text_row) if text_row else None
-    if body is None or text is None:
-        return None
-    source_map = SourceMap.from_bytes(body, text.decode())
-    _remember(key, source_map)
-    return source_map
+    return _assembled(key, row, parsed.first())
+
+
+def load_all(*, workspace_id: str, wanted: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], SourceMap]:
+    """Return the kept source maps by (source hash, provider, revision), without those that are absent or damaged."""
+    keys = dict.fromkeys(wanted)
+    found = {key: known for key in keys if (known := _recall((workspace_id, *key))) is not None}
+    missing = {source_hash for source_hash, _, _ in keys.keys() - found.keys()}
+    if not missing:
+        return found
+    kinds = [ArtifactKind.PARSE_TEXT, ArtifactKind.SOURCE_MAP]
+    rows = DerivedArtifact.objects.filter(workspace_id=workspace_id, source_hash__in=missing, artifact_kind__in=kinds)
+    by_kind = {(row.artifact_kind, row.source_hash, row.provider, row.revision): row for row in rows}
+    for key in keys.keys() - found.keys():
+        body, text = by_kind.get((ArtifactKind.SOURCE_MAP, *key)), by_kind.get((ArtifactKind.PARSE_TEXT, *key))
+        source_map = _assembled((workspace_id, *key), body, text)
+        if source_map is not None:
+            found[key] = source_map
+    return found
 
 
 def source_map_reference(*, workspace_id: str, source_hash: str) -> str:
@@ -85,34 +125,49 @@ def forget(*, workspace_id: str, source_hashes: list[str]) -> int:
     return count
 
 
-def _keep(root: Root, path: str, source_map: SourceMap, kind: ArtifactKind, content: bytes, mime: str) -> None:
+def _assembled(key: _Key, map_row: DerivedArtifact | None, text_row: DerivedArtifact | None) -> SourceMap | None:
+    body, text = (_read(row) if row else None for row in (map_row, text_row))
+    if body is None or text is None:
+        return None
+    try:
+        source_map = SourceMap.from_bytes(body, text.decode())
+    except ValueError:
+        return None
+    _remember(key, source_map)
+    return source_map
+
+
+def _rows(derived: Derived) -> list[DerivedArtifact]:
+    source_map = derived.source_map
+    text, body = source_map.text.encode(), source_map.to_bytes()
+    return [
+        _row(derived, ArtifactKind.PARSE_TEXT, text, "text/plain; charset=utf-8"),
+        _row(derived, ArtifactKind.SOURCE_MAP, body, "application/json"),
+    ]
+
+
+def _row(derived: Derived, kind: ArtifactKind, content: bytes, mime: str) -> DerivedArtifact:
     digest = hashlib.sha256(content).hexdigest()
     is_small = len(content) <= _SMALL and b"\0" not in content
     now = int(time.time() * 1000)
-    facts = {
-        "content_hash": f"sha256:{digest}",
-        "content_text": content.decode() if is_small else "",
-        "content_blob_path": "" if is_small else _write_blob(digest, content),
-        "mime_type": mime,
-        "size_bytes": len(content),
-        "updated_at_ms": now,
-        "stale": False,
-    }
-    place = {
-        "root_uri": root.root_uri,
-        "owner_document_id": owner_document_id(path),
-        "owner_document_path": path,
-        "source_root_relative_path": path,
-        "created_at_ms": now,
-    }
-    DerivedArtifact.objects.update_or_create(
-        workspace_id=root.workspace_id,
-        source_hash=source_map.source_hash,
+    source_map = derived.source_map
+    return DerivedArtifact(
+        workspace_id=derived.root.workspace_id,
+        root_uri=derived.root.root_uri,
+        owner_document_id=owner_document_id(derived.path),
+        owner_document_path=derived.path,
+        source_root_relative_path=derived.path,
         artifact_kind=kind,
         provider=source_map.provider,
         revision=source_map.model_version,
-        defaults=facts,
-        create_defaults=facts | place,
+        source_hash=source_map.source_hash,
+        content_hash=f"sha256:{digest}",
+        content_text=content.decode() if is_small else "",
+        content_blob_path="" if is_small else _write_blob(digest, content),
+        mime_type=mime,
+        size_bytes=len(content),
+        created_at_ms=now,
+        updated_at_ms=now,
     )
 
 

@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from knowledge.models import Document, DocumentEvent, IndexStatus, KnowledgeBase
+from knowledge.models import Document, DocumentEvent, IndexStatus
 from knowledge.reasons import reason_for
 from knowledge.services import revisions
+from knowledge.services.row_updates import update_rows
 
-#: How long a worker may hold a document before it is taken for dead.
-LEASE = timedelta(minutes=5)
 MAX_ATTEMPTS = 5
 _BACKOFF_SECONDS = (10, 60, 300, 900)
+_BATCH = 500
+_FREE: dict[str, Any] = {"lease_expires_at": None, "worker": ""}
+_NO_REASON: dict[str, Any] = {"reason_class": "", "reason_code": "", "reason_detail": ""}
+_OUTCOME_COLUMNS = (
+    "index_status", "status_since", "indexed_at", "source_hash", "indexed_hash", "provider_knowledge_id",
+    "provider_status", "chunk_count", "title", "metadata_json", "citation_locator_json", "is_searchable",
+    "reason_class", "reason_code", "reason_detail", "attempts", "next_try_at", "lease_expires_at", "worker", "rev",
+    "updated_at",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of an attempt, for the timeline."""
+
+    stage: str
+    started_at: datetime
+    finished_at: datetime
+    facts: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
-    """What ingest achieved for a document."""
+    """What ingest achieved for a document, and by which steps."""
 
+    document: Document
     source_hash: str
     provider_document_id: str
     provider_status: str
@@ -32,103 +52,60 @@ class Indexed:
     title: str
     metadata: dict[str, Any]
     locator: dict[str, Any]
+    steps: tuple[Step, ...] = ()
 
 
-def due(kb: KnowledgeBase) -> Q:
-    """Select the documents of `kb` that wait to be worked on now."""
+def finish(*, worker: str, outcomes: Sequence[Indexed]) -> set[str]:
+    """Mark documents that `worker` holds as indexed. Returns their ids; the others were taken away meanwhile (stopped,
+    deleted, claimed anew) and stay as they are."""
+    if not outcomes:
+        return set()
     now = timezone.now()
-    return Q(kb=kb, index_status=IndexStatus.QUEUED) & (Q(next_try_at__isnull=True) | Q(next_try_at__lte=now))
-
-
-def claim(*, kb: KnowledgeBase, worker: str, limit: int) -> list[Document]:
-    """Take up to `limit` waiting documents for `worker`. Two workers never get the same one."""
-    ids = list(Document.objects.filter(due(kb)).order_by("sort_path", "id").values_list("id", flat=True)[:limit])
-    if not ids:
-        return []
-    now = timezone.now()
+    ids = [outcome.document.id for outcome in outcomes]
     with transaction.atomic():
-        taken = list(Document.objects.filter(id__in=ids, index_status=IndexStatus.QUEUED).values_list("id", flat=True))
-        mine = [
-            document_id
-            for document_id in taken
-            if Document.objects.filter(id=document_id, index_status=IndexStatus.QUEUED).update(
-                index_status=IndexStatus.PARSING,
-                worker=worker,
-                lease_expires_at=now + LEASE,
-                status_since=now,
-                rev=revisions.take(kb.workspace_id),
-            )
-        ]
-    return list(Document.objects.filter(id__in=mine).select_related("root", "kb").order_by("sort_path", "id"))
+        rev = revisions.take(outcomes[0].document.workspace_id)
+        held = Document.objects.select_for_update().filter(id__in=ids, **_held_by(worker))
+        mine = set(held.values_list("id", flat=True))
+        finished = [outcome for outcome in outcomes if outcome.document.id in mine]
+        DocumentEvent.objects.bulk_create(_event(each, step) for each in finished for step in each.steps)
+        for each in finished:
+            _set(each.document, **_outcome(each, now), rev=rev, updated_at=now)
+        update_rows([each.document for each in finished], _OUTCOME_COLUMNS)
+    return mine
 
 
-def release(*, worker: str, claimed: Sequence[Document]) -> None:
-    """Give back what `worker` claimed and did not get to. Nothing to do after a batch that ran to its end."""
-    mine = Q(index_status=IndexStatus.PARSING, worker=worker)
-    for document in Document.objects.filter(mine, id__in=[each.id for each in claimed]):
-        _write(document, only_if=mine, index_status=IndexStatus.QUEUED, worker="", lease_expires_at=None)
+def fail(
+    *,
+    document: Document,
+    code: str,
+    detail: str = "",
+    source_hash: str | None = None,
+    retry: bool | None = None,
+    at_most: int = MAX_ATTEMPTS,
+) -> bool:
+    """Record a failure: try again later where that can help, else stay failed with class and next step.
 
-
-def release_lost() -> int:
-    """Give documents of dead workers back to the queue; after too many tries they fail with a reason."""
-    now = timezone.now()
-    lost = Document.objects.filter(index_status=IndexStatus.PARSING, lease_expires_at__lt=now)
-    count = 0
-    for document in lost.order_by("id")[:500]:
-        fail(document=document, code="worker_lost")
-        count += 1
-    return count
-
-
-def finish(*, document: Document, outcome: Indexed) -> bool:
-    """Mark as indexed. Returns False when the row was taken away meanwhile (stopped, deleted, claimed anew)."""
-    now = timezone.now()
-    return _write(
-        document,
-        only_if=Q(index_status=IndexStatus.PARSING, worker=document.worker),
-        index_status=IndexStatus.INDEXED,
-        status_since=now,
-        indexed_at=now,
-        source_hash=outcome.source_hash,
-        indexed_hash=outcome.source_hash,
-        provider_knowledge_id=outcome.provider_document_id,
-        provider_status=outcome.provider_status,
-        chunk_count=outcome.chunk_count,
-        title=outcome.title[:500],
-        metadata_json=outcome.metadata,
-        citation_locator_json=outcome.locator,
-        is_searchable=True,
-        reason_class="",
-        reason_code="",
-        reason_detail="",
-        attempts=0,
-        next_try_at=None,
-        lease_expires_at=None,
-        worker="",
-    )
-
-
-def fail(*, document: Document, code: str, detail: str = "", source_hash: str | None = None) -> bool:
-    """Record a failure: try again later where that can help, else stay failed with class and next step."""
+    `retry` overrides what the table of reasons says of the code; `at_most` bounds the attempts.
+    """
     reason = reason_for(code)
     now = timezone.now()
-    again = reason.retry and document.attempts + 1 < MAX_ATTEMPTS
-    wait = _BACKOFF_SECONDS[min(document.attempts, len(_BACKOFF_SECONDS) - 1)]
+    attempt = document.attempts + 1
+    again = (reason.retry if retry is None else retry) and attempt < at_most
+    wait = _backoff_seconds(code, document.attempts)
     changes: dict[str, Any] = {
         "index_status": IndexStatus.QUEUED if again else IndexStatus.FAILED,
         "status_since": now,
         "reason_class": reason.reason_class,
         "reason_code": code,
         "reason_detail": detail[:500],
-        "attempts": document.attempts + 1,
-        "next_try_at": now + timedelta(seconds=wait) if again else None,
-        "lease_expires_at": None,
-        "worker": "",
+        "attempts": attempt,
+        "next_try_at": now + timedelta(seconds=wait) if again and wait else None,
+        **_FREE,
     }
     if source_hash is not None:
         changes["source_hash"] = source_hash
-    began, attempt = document.status_since, document.attempts + 1
-    failed = _write(document, only_if=Q(index_status=IndexStatus.PARSING, worker=document.worker), **changes)
+    began = document.status_since
+    failed = _write(document, only_if=Q(**_held_by(document.worker)), **changes)
     if failed:
         DocumentEvent.objects.create(
             document=document, attempt=attempt, stage="failed", state="failed", started_at=began, finished_at=now,
@@ -137,26 +114,24 @@ def fail(*, document: Document, code: str, detail: str = "", source_hash: str | 
     return failed
 
 
+def put_back(*, worker: str, documents: Sequence[Document], code: str, seconds: float) -> int:
+    """Let documents that `worker` holds wait for something that is no fault of theirs: the attempt does not count."""
+    now = timezone.now()
+    mine = Document.objects.filter(id__in=[each.id for each in documents], **_held_by(worker))
+    return write_all(
+        mine, index_status=IndexStatus.QUEUED, status_since=now, reason_class=reason_for(code).reason_class,
+        reason_code=code, reason_detail="", next_try_at=now + timedelta(seconds=seconds), **_FREE,
+    )  # fmt: skip
+
+
 def requeue(*, documents: Sequence[Document], reason_code: str = "") -> int:
     """Put documents back to the start of the line; what is searchable stays so until the new version is."""
-    now = timezone.now()
-    reason = reason_for(reason_code) if reason_code else None
-    count = 0
-    for document in documents:
-        count += _write(
-            document,
-            only_if=~Q(index_status__in=[IndexStatus.DELETED]),
-            index_status=IndexStatus.QUEUED,
-            status_since=now,
-            reason_class=reason.reason_class if reason else "",
-            reason_code=reason_code,
-            reason_detail="",
-            attempts=0,
-            next_try_at=None,
-            lease_expires_at=None,
-            worker="",
-        )
-    return count
+    reason = {"reason_class": reason_for(reason_code).reason_class, "reason_code": reason_code} if reason_code else {}
+    changes = {
+        "index_status": IndexStatus.QUEUED, "status_since": timezone.now(), **_NO_REASON, **reason, "attempts": 0,
+        "next_try_at": None, **_FREE,
+    }  # fmt: skip
+    return _write_each(documents, changes)
 
 
 def stop(*, document: Document) -> bool:
@@ -171,8 +146,7 @@ def stop(*, document: Document) -> bool:
         reason_code="stopped",
         reason_detail="",
         next_try_at=None,
-        lease_expires_at=None,
-        worker="",
+        **_FREE,
     )
 
 
@@ -189,21 +163,7 @@ def mark_deleted(*, document: Document, code: str, at: datetime | None = None) -
         reason_class=reason_for(code).reason_class,
         reason_code=code,
         next_try_at=None,
-        lease_expires_at=None,
-        worker="",
-    )
-
-
-def record_event(*, document: Document, stage: str, state: str, started_at: datetime, **facts: Any) -> None:
-    """Add one step to the timeline of the present attempt."""
-    DocumentEvent.objects.create(
-        document=document,
-        attempt=document.attempts + 1,
-        stage=stage,
-        state=state,
-        started_at=started_at,
-        finished_at=timezone.now(),
-        facts=facts,
+        **_FREE,
     )
 
 
@@ -212,12 +172,92 @@ def update(*, document: Document, **changes: Any) -> bool:
     return _write(document, only_if=Q(), **changes)
 
 
+def write_all(rows: QuerySet[Document], **changes: Any) -> int:
+    """Write the same facts into all rows of one workspace that match, with a new revision; returns how many."""
+    first = rows.values_list("workspace_id", flat=True).order_by().first()
+    if first is None:
+        return 0
+    with transaction.atomic():
+        return rows.update(rev=revisions.take(first), updated_at=timezone.now(), **changes)
+
+
+def _write_each(documents: Sequence[Document], changes: dict[str, Any]) -> int:
+    """Write the same facts into the rows of `documents` that are not deleted, and into the objects."""
+    by_workspace: dict[str, list[Document]] = defaultdict(list)
+    for document in documents:
+        by_workspace[document.workspace_id].append(document)
+    return sum(
+        _write_some(members[start : start + _BATCH], changes)
+        for members in by_workspace.values()
+        for start in range(0, len(members), _BATCH)
+    )
+
+
+def _write_some(documents: Iterable[Document], changes: dict[str, Any]) -> int:
+    by_id = {document.id: document for document in documents}
+    with transaction.atomic():
+        alive = Document.objects.select_for_update().filter(id__in=by_id).exclude(index_status=IndexStatus.DELETED)
+        ids = list(alive.values_list("id", flat=True))
+        write_all(Document.objects.filter(id__in=ids), **changes)
+    for document_id in ids:
+        _set(by_id[document_id], **changes)
+    return len(ids)
+
+
 def _write(document: Document, *, only_if: Q, **changes: Any) -> bool:
     with transaction.atomic():
         done = Document.objects.filter(only_if, id=document.id).update(
             rev=revisions.take(document.workspace_id), updated_at=timezone.now(), **changes
         )
     if done:
-        for name, value in changes.items():
-            setattr(document, name, value)
+        _set(document, **changes)
     return bool(done)
+
+
+def _set(document: Document, **changes: Any) -> None:
+    for name, value in changes.items():
+        setattr(document, name, value)
+
+
+def _held_by(worker: str) -> dict[str, str]:
+    return {"index_status": IndexStatus.PARSING, "worker": worker}
+
+
+def _backoff_seconds(code: str, attempts: int) -> float:
+    """Seconds until the next attempt. A worker is mostly lost to a restart, which is no reason to wait."""
+    if code == "worker_lost" and not attempts:
+        return 0
+    return _BACKOFF_SECONDS[min(attempts, len(_BACKOFF_SECONDS) - 1)]
+
+
+def _outcome(indexed: Indexed, now: datetime) -> dict[str, Any]:
+    return {
+        "index_status": IndexStatus.INDEXED,
+        "status_since": now,
+        "indexed_at": now,
+        "source_hash": indexed.source_hash,
+        "indexed_hash": indexed.source_hash,
+        "provider_knowledge_id": indexed.provider_document_id,
+        "provider_status": indexed.provider_status,
+        "chunk_count": indexed.chunk_count,
+        "title": indexed.title[:500],
+        "metadata_json": indexed.metadata,
+        "citation_locator_json": indexed.locator,
+        "is_searchable": True,
+        **_NO_REASON,
+        "attempts": 0,
+        "next_try_at": None,
+        **_FREE,
+    }
+
+
+def _event(indexed: Indexed, step: Step) -> DocumentEvent:
+    return DocumentEvent(
+        document=indexed.document,
+        attempt=indexed.document.attempts + 1,
+        stage=step.stage,
+        state="done",
+        started_at=step.started_at,
+        finished_at=step.finished_at,
+        facts=step.facts,
+    )

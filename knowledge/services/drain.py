@@ -2,57 +2,55 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from knowledge.models import Document, IndexStatus, KnowledgeBase
-from knowledge.services import documents, registry
-from knowledge.services.ingest import ingest_document
+from knowledge.services import claims, documents, registry
+from knowledge.services.ingest import Tally, ingest
+from knowledge.services.outages import PAUSE_SECONDS, Outage
 
-log = logging.getLogger(__name__)
-
-_BATCH = 8
+_BATCH = 32
 #: After this long a job makes room for other knowledge bases and queues itself again.
 _TURN_SECONDS = 20.0
+
+Beat = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drained:
-    """What one turn did. `more` says that documents still wait."""
+    """What one turn did. `more` says that documents still wait to be worked on now; `again_at` when the first of those
+    that must wait may be tried again."""
 
     indexed: int
     failed: int
     more: bool
+    again_at: datetime | None = None
 
 
-def drain(*, kb: KnowledgeBase, worker: str, beat: Callable[..., None] = lambda **_: None) -> Drained:
-    """Ingest waiting documents until none is left or the turn is over."""
+def drain(*, kb: KnowledgeBase, worker: str, beat: Beat = lambda **_: None) -> Drained:
+    """Ingest waiting documents until none is left, the turn is over, or nothing can be indexed now.
+
+    `worker` names who does it, see `claims.PLACE`.
+    """
     ends = time.monotonic() + _TURN_SECONDS
-    indexed = failed = 0
-    while time.monotonic() < ends:
-        claimed = documents.claim(kb=kb, worker=worker, limit=_BATCH)
+    tally = Tally()
+    claims.take_over(kb=kb, worker=worker)
+    is_out = False
+    while not is_out and time.monotonic() < ends:
+        claimed = claims.claim(kb=kb, worker=worker, limit=_BATCH, without_roots=tally.gone_roots)
         if not claimed:
             break
-        try:
-            for document in claimed:
-                beat(indexed=indexed, failed=failed)
-                done = _ingest(document)
-                indexed, failed = indexed + done, failed + (not done)
-        finally:
-            documents.release(worker=worker, claimed=claimed)
-    return Drained(indexed=indexed, failed=failed, more=Document.objects.filter(documents.due(kb)).exists())
-
-
-def _ingest(document: Document) -> bool:
-    """Ingest one document; whatever goes wrong with it stays with it."""
-    try:
-        return ingest_document(document=document)
-    except Exception:  # its siblings must go on, and its row must not wait for the end of a lease
-        log.exception("a document could not be ingested", extra={"document_id": document.id})
-        documents.fail(document=document, code="internal")
-        return False
+        is_out = not _ingest(kb, worker, claimed, tally, beat)
+    waiting = Document.objects.filter(claims.due(kb)).exclude(root_id__in=tally.gone_roots)
+    return Drained(
+        indexed=tally.indexed,
+        failed=tally.failed,
+        more=not is_out and waiting.exists(),
+        again_at=claims.next_due(kb),
+    )
 
 
 def restart_waiting() -> int:
@@ -62,7 +60,28 @@ def restart_waiting() -> int:
     ).distinct()
     count = 0
     for kb in waiting.select_related("workspace"):
-        if Document.objects.filter(documents.due(kb)).exists():
+        if Document.objects.filter(claims.due(kb)).exists():
             registry.request_work(kb)
             count += 1
     return count
+
+
+def _ingest(kb: KnowledgeBase, worker: str, claimed: Sequence[Document], tally: Tally, beat: Beat) -> bool:
+    """Ingest one batch. Returns False when nothing can be indexed now."""
+    renewed = time.monotonic()
+
+    def live() -> None:
+        nonlocal renewed
+        beat(indexed=tally.indexed, failed=tally.failed)
+        if time.monotonic() - renewed > claims.LEASE.total_seconds() / 4:
+            claims.keep(worker=worker, claimed=claimed)
+            renewed = time.monotonic()
+
+    try:
+        ingest(kb=kb, worker=worker, claimed=claimed, tally=tally, beat=live)
+    except Outage as outage:
+        documents.put_back(worker=worker, documents=claimed, code=outage.code, seconds=PAUSE_SECONDS)
+        return False
+    finally:
+        claims.release(worker=worker, claimed=claimed)
+    return True

@@ -1,46 +1,55 @@
-"""From one local file to an index entry: open, read, parse, keep, hand to the provider, check, record."""
+"""From local files to index entries: read, keep what parsing made, hand to the provider, check, record.
+
+A batch goes through each step together: what costs time is asking a database or an index, not how much.
+"""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.db import InterfaceError, OperationalError
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from knowledge.citations.owners import owner_document_id
 from knowledge.models import Document, IndexStatus, KnowledgeBase
-from knowledge.parsing.base import ParseCode, ParseError
-from knowledge.parsing.source_map import SourceMap
+from knowledge.parsing.base import ParseCode
 from knowledge.providers.base import (
     DocumentPhase,
-    DocumentState,
+    IngestOutcome,
     IngestRequest,
     KBRef,
     KnowledgeProvider,
     ProviderDocumentId,
     ProviderError,
     ProviderKBId,
+    TakesMany,
 )
 from knowledge.providers.registry import provider_for
-from knowledge.scanner.fingerprint import ChangedWhileReading, sha256_of
-from knowledge.services import artifacts, documents, parsing
-from mnote.files.errors import FilesError
-from mnote.files.opening import OpenedFile
-from mnote.services import files
+from knowledge.services import artifacts, documents, originals
+from knowledge.services.artifacts import Derived
+from knowledge.services.documents import Indexed, Step
+from knowledge.services.originals import Original, Refusal
+from knowledge.services.outages import ROOT_PAUSE_SECONDS, Outage, is_outage, outages
 
 log = logging.getLogger(__name__)
 
-#: A file that lost its text keeps no old text in the index; other failures leave the older version searchable.
-_TEXT_IS_GONE = frozenset({ParseCode.EMPTY, ParseCode.NO_TEXT})
+#: What is handed to a provider together: up to so many documents, so many characters, read within so many seconds.
+_GROUP, _GROUP_CHARS, _GROUP_SECONDS = 32, 2_000_000, 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
-    source_map: SourceMap
-    source_hash: str
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What became of documents; those of `gone_roots` wait until their folder can be reached."""
+
+    indexed: int = 0
+    failed: int = 0
+    gone_roots: set[int] = field(default_factory=set)
 
 
 def kb_ref(kb: KnowledgeBase) -> KBRef:
@@ -54,31 +63,20 @@ def kb_ref(kb: KnowledgeBase) -> KBRef:
     )
 
 
-def ingest_document(*, document: Document) -> bool:
-    """Index one claimed document and record how it went. Returns True when it ended indexed.
+def ingest(
+    *, kb: KnowledgeBase, worker: str, claimed: Sequence[Document], tally: Tally, beat: Callable[[], None]
+) -> None:
+    """Index documents that `worker` has claimed and record how each went; whatever is wrong with one stays with it.
 
-    Never raises for what is wrong with one file: its siblings go on.
+    Raises Outage where nothing can be indexed now: what was not got to is still claimed.
     """
-    old_id = document.provider_knowledge_id
-    try:
-        read = _read(document)
-        state = _index(document, read)
-    except ParseError as error:
-        return _refused(document, error)
-    except ChangedWhileReading:
-        documents.fail(document=document, code="source_changed_while_parsing")
-        return False
-    except FilesError as error:
-        documents.fail(document=document, code=error.code)
-        return False
-    except ProviderError as error:
-        documents.fail(document=document, code=error.code, detail=str(error))
-        return False
-    except OSError as error:
-        log.warning("a document could not be kept", extra={"document_id": document.id, "errno": error.errno})
-        documents.fail(document=document, code="disk_full" if error.errno in (28, 122) else "internal")
-        return False
-    return _record(document, read, state, old_id)
+    provider = provider_for(kb.provider)
+    with outages():
+        provider.ensure_kb(kb_ref(kb))
+    batch = _Batch(kb=kb, worker=worker, provider=provider, tally=tally)
+    for each in originals.read_all(claimed, beat):
+        batch.take(each)
+    batch.flush()
 
 
 def drop_provider_document(*, kb: KnowledgeBase, provider_document_id: str) -> None:
@@ -96,90 +94,159 @@ def _referring(kb: KnowledgeBase, provider_document_id: str) -> QuerySet[Documen
     return held.exclude(index_status=IndexStatus.SKIPPED)
 
 
-def _read(document: Document) -> _Read:
-    """Open and parse the file, unless its content was parsed before."""
-    started = timezone.now()
-    with files.open_for_indexing(root=document.root, path=document.source_path) as opened:
-        source_hash = "sha256:" + sha256_of(opened.fd)
-        source_map = parsing.known(workspace_id=document.workspace_id, source_hash=source_hash, name=document.name)
-        if source_map is None:
-            source_map = _parse(opened, document.name, source_hash)
-            artifacts.store(root=document.root, path=document.source_path, source_map=source_map)
-    _note(document, "reading", started, blocks=len(source_map.blocks), parser=source_map.provider)
-    return _Read(source_map=source_map, source_hash=source_hash)
+@dataclass(slots=True, kw_only=True)
+class _Batch:
+    """Claimed documents on their way into one knowledge base."""
 
+    kb: KnowledgeBase
+    worker: str
+    provider: KnowledgeProvider
+    tally: Tally
+    waiting: list[Original] = field(default_factory=list)
+    waiting_since: float = 0.0
 
-def _parse(opened: OpenedFile, name: str, source_hash: str) -> SourceMap:
-    source_map = parsing.parse(fd=opened.fd, name=name)
-    if source_map.source_hash != source_hash:
-        raise ChangedWhileReading
-    return source_map
+    def take(self, each: Original | Refusal) -> None:
+        if isinstance(each, Refusal):
+            self._refuse(each)
+            return
+        if not self.waiting:
+            self.waiting_since = time.monotonic()
+        self.waiting.append(each)
+        if self._is_enough():
+            self.flush()
 
+    def flush(self) -> None:
+        group, self.waiting = self.waiting, []
+        if group:
+            self._index(group)
 
-def _index(document: Document, read: _Read) -> DocumentState:
-    """Hand the content to the provider and believe only what it returns of it."""
-    started = timezone.now()
-    provider = provider_for(document.kb.provider)
-    kb = kb_ref(document.kb)
-    provider.ensure_kb(kb)
-    outcome = provider.ingest(
-        IngestRequest(
-            kb=kb,
-            document_id=document.id,
-            display_name=document.name,
-            source_hash=read.source_hash,
-            source_map=read.source_map,
-            known_id=ProviderDocumentId(document.provider_knowledge_id) if document.provider_knowledge_id else None,
-            metadata={
-                "documentId": document.id,
-                "path": document.source_path,
-                "ownerDocumentId": owner_document_id(document.source_path),
-                "ownerDocumentPath": document.source_path,
-            },
+    def _is_enough(self) -> bool:
+        return (
+            not isinstance(self.provider, TakesMany)
+            or len(self.waiting) >= _GROUP
+            or time.monotonic() - self.waiting_since > _GROUP_SECONDS
+            or sum(len(each.source_map.text) for each in self.waiting) > _GROUP_CHARS
         )
+
+    def _index(self, group: Sequence[Original]) -> None:
+        """Index a group; one that fails for an unknown reason is tried again one by one, to find who is to blame."""
+        try:
+            self._index_together(group)
+        except (Outage, OperationalError, InterfaceError):
+            raise
+        except Exception:
+            if len(group) > 1:
+                for each in group:
+                    self._index([each])
+                return
+            log.exception("a document could not be ingested", extra={"document_id": group[0].document.id})
+            self._fail(group[0].document, "internal")
+
+    def _index_together(self, group: Sequence[Original]) -> None:
+        started = timezone.now()
+        with outages():
+            artifacts.store_all(_derived(each) for each in group if each.is_new)
+            outcomes = self._hand_over([_request(self.kb, each) for each in group])
+        indexed = []
+        for original, outcome in zip(group, outcomes, strict=True):
+            if isinstance(outcome, ProviderError):
+                self._fail(original.document, outcome.code, detail=str(outcome))
+            elif not outcome.state.chunk_count:
+                self._refuse(Refusal(document=original.document, code=ParseCode.NO_TEXT.value, is_text_gone=True))
+                self._drop(outcome.state.provider_document_id)
+            else:
+                indexed.append(_indexed(original, outcome, started))
+        self._record(indexed)
+
+    def _hand_over(self, requests: Sequence[IngestRequest]) -> Sequence[IngestOutcome | ProviderError]:
+        """Give contents to the provider; what it refuses comes back as the error. Raises what concerns all."""
+        if isinstance(self.provider, TakesMany):
+            return self.provider.ingest_many(requests)
+        outcomes: list[IngestOutcome | ProviderError] = []
+        for request in requests:
+            try:
+                outcomes.append(self.provider.ingest(request))
+            except ProviderError as error:
+                if is_outage(error):
+                    raise
+                outcomes.append(error)
+        return outcomes
+
+    def _record(self, indexed: Sequence[Indexed]) -> None:
+        """Believe only what is still so: the row ours, the entry there. New versions first, old ones go last."""
+        before = {each.document.id: each.document.provider_knowledge_id for each in indexed}
+        finished = documents.finish(worker=self.worker, outcomes=indexed)
+        done = [each for each in indexed if each.document.id in finished]
+        for each in indexed:
+            if each.document.id not in finished:
+                self._drop(each.provider_document_id)
+            elif before[each.document.id] != each.provider_document_id:
+                self._drop(before[each.document.id])
+        lost = self._lost([each.document for each in done])
+        documents.requeue(documents=lost)
+        self.tally.indexed += len(done) - len(lost)
+        self.tally.failed += len(indexed) - len(done) + len(lost)
+
+    def _lost(self, done: Sequence[Document]) -> list[Document]:
+        """Return those whose entry another row's removal took away between our ingest and our record."""
+        ids = [ProviderDocumentId(document.provider_knowledge_id) for document in done]
+        states = self.provider.document_status(kb_ref(self.kb), ids) if ids else []
+        return [each for each, state in zip(done, states, strict=True) if state.phase is DocumentPhase.GONE]
+
+    def _refuse(self, refusal: Refusal) -> None:
+        document = refusal.document
+        if refusal.is_root_gone:
+            self.tally.gone_roots.add(document.root_id)
+            documents.put_back(worker=self.worker, documents=[document], code=refusal.code, seconds=ROOT_PAUSE_SECONDS)
+            return
+        self._fail(document, refusal.code, retry=refusal.retry, at_most=refusal.at_most)
+        if refusal.is_text_gone and document.provider_knowledge_id:
+            old_id = document.provider_knowledge_id
+            documents.update(document=document, is_searchable=False, provider_knowledge_id="", chunk_count=0)
+            self._drop(old_id)
+
+    def _fail(self, document: Document, code: str, **facts: Any) -> None:
+        self.tally.failed += documents.fail(document=document, code=code, **facts)
+
+    def _drop(self, provider_document_id: str) -> None:
+        drop_provider_document(kb=self.kb, provider_document_id=provider_document_id)
+
+
+def _derived(original: Original) -> Derived:
+    document = original.document
+    return Derived(root=document.root, path=document.source_path, source_map=original.source_map)
+
+
+def _request(kb: KnowledgeBase, original: Original) -> IngestRequest:
+    document = original.document
+    return IngestRequest(
+        kb=kb_ref(kb),
+        document_id=document.id,
+        display_name=document.name,
+        source_hash=original.source_map.source_hash,
+        source_map=original.source_map,
+        known_id=ProviderDocumentId(document.provider_knowledge_id) if document.provider_knowledge_id else None,
+        metadata={
+            "documentId": document.id,
+            "path": document.source_path,
+            "ownerDocumentId": owner_document_id(document.source_path),
+            "ownerDocumentPath": document.source_path,
+        },
     )
-    if not outcome.state.chunk_count:
-        raise ParseError(ParseCode.NO_TEXT, "nothing was indexed")
-    _note(document, "indexing", started, chunks=outcome.state.chunk_count, duplicate=outcome.duplicate)
-    return outcome.state
 
 
-def _record(document: Document, read: _Read, state: DocumentState, old_id: str) -> bool:
-    source_map = read.source_map
-    outcome = documents.Indexed(
-        source_hash=read.source_hash,
+def _indexed(original: Original, outcome: IngestOutcome, started_at: datetime) -> Indexed:
+    source_map, state = original.source_map, outcome.state
+    facts = {"chunks": state.chunk_count, "duplicate": outcome.duplicate}
+    step = Step(stage="indexing", started_at=started_at, finished_at=timezone.now(), facts=facts)
+    return Indexed(
+        document=original.document,
+        source_hash=source_map.source_hash,
         provider_document_id=state.provider_document_id,
         provider_status=state.raw_status,
         chunk_count=state.chunk_count or 0,
-        title=source_map.title or document.name,
+        title=source_map.title or original.document.name,
         metadata={**source_map.meta, "lines": source_map.line_count, "pages": len(source_map.pages)},
-        locator={"resourceKind": source_map.kind.value, "mapState": "exact", "sourceHash": read.source_hash},
+        locator={"resourceKind": source_map.kind.value, "mapState": "exact", "sourceHash": source_map.source_hash},
+        steps=(original.step, step),
     )
-    if not documents.finish(document=document, outcome=outcome):
-        drop_provider_document(kb=document.kb, provider_document_id=state.provider_document_id)
-        return False
-    if old_id and old_id != state.provider_document_id:
-        drop_provider_document(kb=document.kb, provider_document_id=old_id)
-    return _still_there(provider_for(document.kb.provider), document)
-
-
-def _still_there(provider: KnowledgeProvider, document: Document) -> bool:
-    """Another row's removal may have taken the shared entry between our ingest and our record."""
-    wanted = ProviderDocumentId(document.provider_knowledge_id)
-    if provider.document_status(kb_ref(document.kb), [wanted])[0].phase is not DocumentPhase.GONE:
-        return True
-    documents.requeue(documents=[document])
-    return False
-
-
-def _refused(document: Document, error: ParseError) -> bool:
-    documents.fail(document=document, code=error.code.value)
-    if error.code in _TEXT_IS_GONE and document.provider_knowledge_id:
-        old_id = document.provider_knowledge_id
-        documents.update(document=document, is_searchable=False, provider_knowledge_id="", chunk_count=0)
-        drop_provider_document(kb=document.kb, provider_document_id=old_id)
-    return False
-
-
-def _note(document: Document, stage: str, started_at: datetime, **facts: Any) -> None:
-    documents.record_event(document=document, stage=stage, state="done", started_at=started_at, **facts)

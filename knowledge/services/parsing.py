@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Iterable
 from functools import lru_cache
 
 from django.conf import settings
 
-from knowledge.parsing.base import ParseLimits
+from knowledge.parsing.base import ParseError, ParseLimits
 from knowledge.parsing.page_images import PageImage
 from knowledge.parsing.registry import parser_for, type_for_name
 from knowledge.parsing.source_map import SourceMap
@@ -18,8 +19,16 @@ _MEGABYTE = 1024 * 1024
 
 
 def parse(*, fd: int, name: str) -> SourceMap:
-    """Parse an open file in a child process. Raises ParseError."""
-    return _pool().parse(fd, name)
+    """Parse an open file in a child process. A child that died is replaced and the file given to the next one: it may
+    have been killed for another reason. Raises ParseError.
+    """
+    pool = _pool()
+    try:
+        return pool.parse(fd, name)
+    except ParseError as error:
+        if not error.retryable or pool.is_closed:
+            raise
+    return pool.parse(fd, name)
 
 
 def render_page(*, fd: int, page: int, max_width: int) -> PageImage:
@@ -40,6 +49,21 @@ def known(*, workspace_id: str, source_hash: str, name: str) -> SourceMap | None
     parser = parser_for(name)
     source_map = artifacts.load(workspace_id=workspace_id, source_hash=source_hash, provider=parser.provider_id)
     return source_map if source_map and source_map.model_version == parser.revision else None
+
+
+def known_all(*, workspace_id: str, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SourceMap]:
+    """Return the kept source maps of contents, by (source hash, name), where today's parser would make the same."""
+    keys = {(source_hash, name): key for source_hash, name in wanted if (key := _key(source_hash, name))}
+    kept = artifacts.load_all(workspace_id=workspace_id, wanted=keys.values())
+    return {each: kept[key] for each, key in keys.items() if key in kept}
+
+
+def _key(source_hash: str, name: str) -> tuple[str, str, str] | None:
+    found = type_for_name(name)
+    if found is None or not found.parser:
+        return None
+    parser = parser_for(name)
+    return source_hash, parser.provider_id, parser.revision
 
 
 @lru_cache(maxsize=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
@@ -117,8 +118,9 @@ def mark_missing(document: Document) -> None:
     )  # fmt: skip
 
 
-def request_work(kb: KnowledgeBase) -> Job:
-    """Make sure that somebody works through the waiting documents of a knowledge base; return one of the jobs."""
+def request_work(kb: KnowledgeBase, *, at: datetime | None = None) -> Job:
+    """Make sure that somebody works through the waiting documents of a knowledge base, now or later; return one of
+    the jobs."""
     asked = [
         jobs.enqueue(
             kind="resource_parse",
@@ -127,8 +129,9 @@ def request_work(kb: KnowledgeBase) -> Job:
             workspace=kb.workspace,
             kb_id=kb.id,
             queue="bulk",
+            run_at=at,
         )
-        for slot in range(WORKERS_PER_KB)
+        for slot in range(1 if at else WORKERS_PER_KB)
     ]
     return asked[0]
 

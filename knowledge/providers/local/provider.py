@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import apsw
+
 from knowledge.parsing.source_map import SourceMap
 from knowledge.providers.base import (
     Capabilities,
@@ -78,21 +80,32 @@ class LocalProvider:
             index.add_kb(connection, kb.provider_kb_id)
 
     def ingest(self, request: IngestRequest) -> IngestOutcome:
-        workspace_id, source_map = request.kb.workspace_id, request.source_map
-        resource_id = resource_id_of(source_map)
-        with self._store.reading(workspace_id) as connection:
-            known = reads.resource_number(connection, resource_id) is not None
-        rows = None if known else _rows(source_map)
+        (outcome,) = self.ingest_many([request])
+        if isinstance(outcome, ProviderError):
+            raise outcome
+        return outcome
+
+    def ingest_many(self, requests: Sequence[IngestRequest]) -> list[IngestOutcome | ProviderError]:
+        """Index contents of one workspace in one write transaction."""
+        workspace_id = requests[0].kb.workspace_id
+        prepared = self._prepared(workspace_id, requests)
         with self._store.writing(workspace_id) as connection:
-            n = reads.resource_number(connection, resource_id)
-            bodies = None
-            if n is None:
-                rows = rows or _rows(source_map)
-                n, bodies = index.add_content(connection, source_map, rows, _owner(request)), rows.bodies
-            kb_n = index.add_kb(connection, request.kb.provider_kb_id)
-            duplicate = index.join_kb(connection, n, kb_n, _storable(request.display_name), bodies)
-            count = reads.stored_blocks(connection, resource_id)
-        return IngestOutcome(state=_done(resource_id, count), duplicate=duplicate)
+            return [
+                rows if isinstance(rows, ProviderError) else _stored(connection, request, rows)
+                for request, rows in zip(requests, prepared, strict=True)
+            ]
+
+    def _prepared(
+        self, workspace_id: str, requests: Sequence[IngestRequest]
+    ) -> list[ContentRows | ProviderRejected | None]:
+        """Make the rows of the contents that are not held yet, before others have to wait for us."""
+        ids = [resource_id_of(request.source_map) for request in requests]
+        with self._store.reading(workspace_id) as connection:
+            known = reads.source_hashes(connection, ids)
+        return [
+            None if one in known else _rows_or_refusal(request.source_map)
+            for one, request in zip(ids, requests, strict=True)
+        ]
 
     def document_status(self, kb: KBRef, ids: Sequence[ProviderDocumentId]) -> list[DocumentState]:
         with self._store.reading(kb.workspace_id) as connection:
@@ -203,6 +216,26 @@ class LocalProvider:
     def _holds(self, kb: KBRef, document: ProviderDocumentId) -> bool:
         with self._store.reading(kb.workspace_id) as connection:
             return document in reads.block_counts(connection, kb.provider_kb_id, [document])
+
+
+def _stored(connection: apsw.Connection, request: IngestRequest, rows: ContentRows | None) -> IngestOutcome:
+    source_map = request.source_map
+    resource_id = resource_id_of(source_map)
+    n = reads.resource_number(connection, resource_id)
+    bodies = None
+    if n is None:
+        rows = rows or content_rows(source_map)  # it was held a moment ago
+        n, bodies = index.add_content(connection, source_map, rows, _owner(request)), rows.bodies
+    kb_n = index.add_kb(connection, request.kb.provider_kb_id)
+    duplicate = index.join_kb(connection, n, kb_n, _storable(request.display_name), bodies)
+    return IngestOutcome(state=_done(resource_id, reads.stored_blocks(connection, resource_id)), duplicate=duplicate)
+
+
+def _rows_or_refusal(source_map: SourceMap) -> ContentRows | ProviderRejected:
+    try:
+        return _rows(source_map)
+    except ProviderRejected as error:
+        return error
 
 
 def _rows(source_map: SourceMap) -> ContentRows:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from knowledge.models import Document, IndexStatus
-from knowledge.services import documents
+from knowledge.services import claims, documents
 from mnote.models import Access, Job
 from tests.factories.mnote import GrantFactory
 from tests.knowledge.api.conftest import send
@@ -108,7 +108,7 @@ def test_get_source_tells_why_it_failed_and_what_to_do(library: Library) -> None
     document = library.document("notes.txt")
     documents.requeue(documents=[document])
     document.refresh_from_db()
-    [claimed] = documents.claim(kb=library.kb, worker="w", limit=1)
+    [claimed] = claims.claim(kb=library.kb, worker="w", limit=1)
     documents.fail(document=claimed, code="encrypted", detail="inner detail")
 
     body = library.people.client("carol").get(url(document)).json()
