@@ -8,7 +8,7 @@ import pytest
 from knowledge.services import artifacts
 from mnote.models import Access
 from tests.factories.mnote import GrantFactory, RootFactory
-from tests.knowledge.parsing.builders import make_pdf
+from tests.knowledge.parsing.builders import make_pdf, make_raw_pdf
 from tests.knowledge.views.pane import cited, page, place, truth
 
 AGREEMENT = (
@@ -334,3 +334,19 @@ def test_pane_asks_the_database_no_more_for_a_longer_note(pane, django_assert_ma
 
     with django_assert_max_num_queries(30):
         client.get(pane.url("open", "a.md"))
+
+
+def test_pane_shows_the_pages_of_a_scan_and_says_that_it_has_no_text(pane):
+    pane.write("scan.pdf", make_raw_pdf(b"0 0 100 100 re f"))
+
+    response = pane.open("scan.pdf")
+    assert len(page(response).xpath("//figure//img")) == 1
+    assert "No text was found in it, perhaps a scan." in response.text
+
+
+def test_pane_asks_for_a_password_of_a_locked_pdf(pane):
+    pane.write("locked.pdf", make_pdf([["Words."]], owner_password="o", user_password="u"))
+
+    response = pane.open("locked.pdf")
+    assert "Needs a password." in response.text
+    assert page(response).xpath("//figure") == []
