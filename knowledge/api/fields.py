@@ -54,11 +54,13 @@ class Flag(serializers.BooleanField):
 
 
 class Choice(serializers.ChoiceField):
-    """One of some words."""
+    """One of some words. The refusal names them and does not repeat what was sent, which may be anything."""
+
+    default_error_messages = {"invalid_choice": _("Choose one of: {choices}.")}
 
     def to_internal_value(self, data: Any) -> Any:
-        if not isinstance(data, str):
-            self.fail("invalid_choice", input=data)
+        if not isinstance(data, str) or data not in self.choices:
+            self.fail("invalid_choice", choices=", ".join(str(each) for each in self.choices))
         return super().to_internal_value(data)
 
 

@@ -15,9 +15,8 @@ from knowledge.models import Document, IndexStatus, KnowledgeBase
 from knowledge.parsing.file_types import SUPPORTED
 from knowledge.selectors.document_lists import Filters, matching_documents
 from mnote.api.serializers import CamelSerializer
-from mnote.models import Access
 from mnote.principals import Principal
-from mnote.selectors.access import AccessMap
+from mnote.selectors.access import covered_by
 
 _FIRST_YEAR, _LAST_YEAR = 1970, 2200
 TYPES = sorted({each.key for each in SUPPORTED.values()})
@@ -51,5 +50,5 @@ def filtered(principal: Principal, kb: KnowledgeBase, wanted: dict[str, Any]) ->
         changed_after=wanted.get("changed_after"),
     )
     rows = matching_documents(principal, kb, filters)
-    prefix = wanted.get("path_prefix", "").strip("/")
-    return rows.filter(AccessMap(rules={prefix: Access.READ}).filter_q("source_path")) if prefix else rows
+    prefix = wanted.get("path_prefix", "")
+    return rows.filter(covered_by(prefix)) if prefix else rows

@@ -12,9 +12,9 @@ from knowledge.models import IndexStatus, RevisionCounter
 from knowledge.querysets import visible_kbs
 from knowledge.selectors.lamps import ORDER, FileLamp, FolderLamp, LampReader, worst
 from mnote.ids import text_key
-from mnote.models import Access, Root
+from mnote.models import Root
 from mnote.principals import Principal
-from mnote.selectors.access import AccessMap, access_map
+from mnote.selectors.access import access_map, covered_by
 
 #: Beyond this many documents below a folder only its own children are told.
 MAX_FILES = 10_000
@@ -95,7 +95,7 @@ def _folders_of(path: str, prefix: str) -> list[str]:
 def _is_many(reader: LampReader, prefix: str) -> bool:
     rows = reader.documents.order_by()
     if prefix:
-        rows = rows.filter(AccessMap(rules={prefix: Access.READ}).filter_q("source_path"))
+        rows = rows.filter(covered_by(prefix))
     return rows[MAX_FILES : MAX_FILES + 1].exists()
 
 

@@ -18,9 +18,9 @@ from knowledge.services import parsing, references
 from knowledge.services.ingest import kb_ref
 from knowledge.services.references import Reference
 from mnote.exceptions import Invalid, NotFound
-from mnote.models import Access, Root, Workspace
+from mnote.models import Root, Workspace
 from mnote.principals import Principal
-from mnote.selectors.access import AccessMap
+from mnote.selectors import access
 
 MAX_TOP_K = 50
 _RRF_K = 60
@@ -143,7 +143,7 @@ def _any(parts: Iterable[Q]) -> Q:
 
 
 def _below(path: str) -> Q:
-    return AccessMap(rules={path.strip("/"): Access.READ}).filter_q("source_path")
+    return access.covered_by(path)
 
 
 def _ask(

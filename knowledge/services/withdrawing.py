@@ -12,11 +12,10 @@ from django.db.models import Q
 from knowledge.models import Document, IndexStatus, KnowledgeBase
 from knowledge.querysets import readable_documents
 from knowledge.services import documents, sources
-from mnote.ids import text_key
-from mnote.models import Access, Role, Root, Workspace
+from mnote.models import Role, Root, Workspace
 from mnote.principals import Principal
 from mnote.selectors import access
-from mnote.selectors.access import AccessMap
+from mnote.selectors.access import covered_by
 from mnote.services import audit, jobs
 
 _BATCH = 500
@@ -99,4 +98,4 @@ def _at_or_below(path: str) -> Q:
     path = path.strip("/")
     if not path:
         return Q(pk__in=[])
-    return Q(path_key=text_key(path)) | AccessMap(rules={path: Access.READ}).filter_q("source_path")
+    return covered_by(path)

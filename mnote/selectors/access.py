@@ -20,7 +20,7 @@ from django.db.models.lookups import In
 
 from mnote.exceptions import Forbidden, NotFound
 from mnote.files.errors import InvalidPath
-from mnote.files.prefixes import ancestors
+from mnote.files.prefixes import ancestors, components
 from mnote.files.uris import path_to_uri, uri_to_path
 from mnote.ids import text_key
 from mnote.models import ROLE_ORDER, Access, Grant, Membership, Role, Root, User, Workspace
@@ -60,6 +60,11 @@ class AccessMap:
     def sees_anything(self) -> bool:
         return self.may_enter("")
 
+    @property
+    def reads_everything(self) -> bool:
+        """Say whether no path at all is closed."""
+        return self.default != Access.NONE and Access.NONE not in self.rules.values()
+
     def filter_q(self, field: str = "source_path") -> Q:
         """Give the condition that keeps the rows whose `field` is a readable path. The field must not be null.
 
@@ -98,6 +103,15 @@ class AccessMap:
         for each in deep:
             whole &= ~_covered(field, [each]) | self._readable_q(field, each, is_readable=False)
         return whole
+
+
+def covered_by(prefix: str, field: str = "source_path") -> Q:
+    """Give the condition that keeps the rows whose `field` is the path `prefix` or lies below it; what cannot be a path
+    covers nothing. `""` is the root and covers everything."""
+    try:
+        return AccessMap(rules={"/".join(components(prefix)): Access.READ}).filter_q(field)
+    except InvalidPath:
+        return _NOTHING
 
 
 def workspaces_for(principal: Principal) -> QuerySet[Workspace]:

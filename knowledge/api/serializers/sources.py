@@ -116,6 +116,7 @@ class UploadQuerySerializer(CamelSerializer):
     root_uri = Text(max_length=MAX_PATH, required=False, trim_whitespace=False)
     folder = PathText(required=False, default="")
     name = Text(max_length=1_000, required=False, trim_whitespace=False)
+    make_folders = serializers.BooleanField(default=False, help_text="Makes folders on the way that are not there.")
 
 
 class AcceptedSerializer(CamelSerializer):

@@ -126,6 +126,7 @@ def _upload(request: Request, kb: KnowledgeBase | None, root: Root) -> Uploaded:
         name=wanted["name"],
         chunks=_blocks(request._request),  # noqa: SLF001 REST framework would read the body into memory
         expected_bytes=_announced(request),
+        makes_folders=wanted["make_folders"],
     )
 
 
