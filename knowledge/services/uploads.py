@@ -58,7 +58,7 @@ class Uploaded:
     attached: Attached | None = None
 
 
-def upload_file(
+def upload_file(  # noqa: PLR0913 where, what, and how it arrives
     *,
     principal: Principal,
     kb: KnowledgeBase | None,
@@ -67,10 +67,12 @@ def upload_file(
     name: str,
     chunks: Iterable[bytes],
     expected_bytes: int | None = None,
+    makes_folders: bool = False,
 ) -> Uploaded:
     """Write `chunks` as the new file `name` in `folder` and take it into `kb`, if one is given.
 
-    Needs write on the path, and curator with a knowledge base. `expected_bytes` is what the sender announced.
+    Needs write on the path, and curator with a knowledge base. `expected_bytes` is what the sender announced. Folders
+    on the way that are not there are made only with `makes_folders`, and only for a file that is then written.
 
     Raises:
         NotFound, Forbidden: rights.
@@ -88,7 +90,7 @@ def upload_file(
     row = _reserve(principal, root, path, limit=limit, expected=expected_bytes)
     body = _Body(chunks, found)
     try:
-        _write(root, folder, name, body, limit=limit, room=row.size_bytes)
+        _write(root, folder, name, body, limit=limit, room=row.size_bytes, makes_folders=makes_folders)
     except AppError as error:
         _give_back(principal, row, error.code)
         raise
@@ -261,9 +263,10 @@ def _forget_lost_files(root: Root) -> None:
         row.delete()
 
 
-def _write(root: Root, folder: str, name: str, body: _Body, *, limit: int, room: int) -> None:
+def _write(root: Root, folder: str, name: str, body: _Body, *, limit: int, room: int, makes_folders: bool) -> None:
+    base = files.path_of_root(root)
     try:
-        writing.write_new(files.path_of_root(root), folder, name, body, max_bytes=room)
+        writing.write_new(base, folder, name, body, max_bytes=room, makes_folders=makes_folders)
     except errors.NameTaken as error:
         raise NameTaken(suggestion=error.suggestion) from None
     except errors.TooLarge:

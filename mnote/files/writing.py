@@ -7,27 +7,33 @@ import errno
 import os
 import secrets
 import unicodedata
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import PurePosixPath
 
-from mnote.files.errors import InvalidPath, NameTaken, TooLarge, write_error
-from mnote.files.names import name_to_text
+from mnote.files.errors import FilesError, InvalidPath, NameTaken, TooLarge, write_error
+from mnote.files.names import name_to_text, path_to_bytes
 from mnote.files.opening import open_folder
+from mnote.files.prefixes import components
 
 TEMPORARY_PREFIX = ".mnote-upload-"
 MAX_NAME_BYTES = 255
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MODE = 0o644
+_FOLDER_MODE = 0o755
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _RENAME_NOREPLACE = 1
 
 
-def write_new(root: bytes, folder: str, name: str, chunks: Iterable[bytes], *, max_bytes: int) -> str:
+def write_new(
+    root: bytes, folder: str, name: str, chunks: Iterable[bytes], *, max_bytes: int, makes_folders: bool = False
+) -> str:
     """Write `chunks` as the new file `name` in `folder` and give its path (text form).
 
     `folder` is a relative path in text form; `name` is a plain name, already through `safe_name`. Other readers see
-    the whole file or none. Whatever goes wrong, an error from `chunks` included, no part of it stays.
+    the whole file or none. With `makes_folders`, folders on the way that are not there are made. Whatever goes wrong,
+    an error from `chunks` included, no part of it stays.
 
     Raises:
         InvalidPath, FileGone, NotAFolder, Unreadable, RootGone: the folder cannot be used.
@@ -37,7 +43,7 @@ def write_new(root: bytes, folder: str, name: str, chunks: Iterable[bytes], *, m
     """
     final = _encoded(name)
     path = "/".join(part for part in (folder, name_to_text(final)) if part)
-    with open_folder(root, folder) as opened:
+    with _folders_for(root, folder if makes_folders else ""), open_folder(root, folder) as opened:
         _refuse_taken(opened.fd, final, path)
         temporary = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}".encode()
         try:
@@ -67,15 +73,52 @@ def safe_name(wanted: str) -> str:
 
 def free_name(folder: int, name: str) -> str:
     """Find a name like `name (2).ext` that nothing has in the open folder `folder`."""
+    return next(candidate for candidate in other_names(name) if not _exists(folder, candidate.encode()))
+
+
+def other_names(name: str) -> Iterator[str]:
+    """Yield `name (2).ext`, `name (3).ext` and so on without end, each short enough."""
     suffix = _suffix(name)
     stem = name.removesuffix(suffix)
-    number = 2
-    while True:
+    for number in count(2):
         mark = f" ({number}){suffix}"
-        candidate = _cut(stem, room=MAX_NAME_BYTES - len(mark.encode())) + mark
-        if not _exists(folder, candidate.encode()):
-            return candidate
-        number += 1
+        yield _cut(stem, room=MAX_NAME_BYTES - len(mark.encode())) + mark
+
+
+@contextmanager
+def _folders_for(root: bytes, folder: str) -> Iterator[None]:
+    """Make the missing folders on the way to `folder`; when what follows fails, take away those made and empty."""
+    made: list[tuple[str, bytes]] = []
+    try:
+        parts = components(folder)
+        for depth, part in enumerate(parts):
+            above = "/".join(parts[:depth])
+            raw = path_to_bytes(part)
+            with open_folder(root, above) as opened:
+                if _make_folder(opened.fd, raw, f"{above}/{part}"):
+                    made.append((above, raw))
+        yield
+    except BaseException:
+        for above, raw in reversed(made):
+            # Not empty: somebody else puts something there by now.
+            with suppress(OSError, FilesError), open_folder(root, above) as opened:
+                os.rmdir(raw, dir_fd=opened.fd)
+        raise
+
+
+def _make_folder(folder: int, name: bytes, path: str) -> bool:
+    """Make a folder unless something has its name; say whether one was made."""
+    if _exists(folder, name):
+        return False
+    if name != safe_name(name.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape"):
+        raise InvalidPath(path, "not a folder name")
+    try:
+        os.mkdir(name, _FOLDER_MODE, dir_fd=folder)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise write_error(error, path) from error
+    return True
 
 
 def _encoded(name: str) -> bytes:

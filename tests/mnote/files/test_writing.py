@@ -266,3 +266,55 @@ def test_suggestion_for_a_long_name_fits(root, put):
 
     assert caught.value.suggestion == "笔" * 82 + " (2).md"
     write_new(root, "", caught.value.suggestion, [b"x"], max_bytes=9)
+
+
+def test_missing_folders_on_the_way_are_made_when_asked_for(root, put):
+    put(b"caf\xe9/other.md")
+
+    path = write_new(root, "caf\\xe9/新/deep", "a.md", [b"x"], max_bytes=9, makes_folders=True)
+
+    assert path == "caf\\xe9/新/deep/a.md"
+    assert content(root, path) == b"x"
+
+
+def test_missing_folders_are_not_made_by_themselves(root):
+    with pytest.raises(FileGone):
+        write_new(root, "new/deep", "a.md", [b"x"], max_bytes=9)
+
+    assert names(root) == []
+
+
+def test_folders_made_for_a_file_that_fails_are_taken_away(root, put):
+    put(b"docs/other.md")
+
+    with pytest.raises(TooLarge):
+        write_new(root, "docs/new/deep", "a.md", [b"too long"], max_bytes=3, makes_folders=True)
+
+    assert names(root, "docs") == ["other.md"]
+
+
+def test_folders_that_were_there_stay_when_a_file_fails(root, put):
+    os.mkdir(os.path.join(root, b"empty"))
+
+    with pytest.raises(TooLarge):
+        write_new(root, "empty/new", "a.md", [b"too long"], max_bytes=3, makes_folders=True)
+
+    assert names(root, "empty") == []
+
+
+def test_folders_are_never_made_through_a_link(root, put, tmp_path):
+    (tmp_path / "outside").mkdir()
+    os.symlink(tmp_path / "outside", os.path.join(root, b"link"))
+
+    with pytest.raises(NotAFolder):
+        write_new(root, "link/new", "a.md", [b"x"], max_bytes=9, makes_folders=True)
+
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+@pytest.mark.parametrize("folder", ["a/../b", "./a", "a//b", "a\0b"])
+def test_folders_of_no_name_are_refused(root, folder):
+    with pytest.raises(InvalidPath):
+        write_new(root, folder, "a.md", [b"x"], max_bytes=9, makes_folders=True)
+
+    assert names(root) == []
