@@ -28,6 +28,7 @@ _pages: list[URLPattern | URLResolver] = [
 urlpatterns = [
     path("", include((_pages, "mnote"))),
     path("", include("knowledge.urls")),
+    path("", include("pageai.urls")),
     path("admin/", admin.site.urls),
     path("api/", include("mnote.api.urls")),
     path("api/", include("knowledge.api.urls")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mnote.settings.env import env_bool, env_float, env_int, env_list, env_path, env_str
+from mnote.settings.env import env_bool, env_float, env_int, env_list, env_path, env_secret, env_str
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 VERSION = "0.1.0"
@@ -180,6 +180,25 @@ MNOTE_ALLOW_WEB_IMPORT = env_bool("MNOTE_ALLOW_WEB_IMPORT", default=False)
 #: Hosts ("name" or "name:port") that may be fetched although they are not on the public Internet.
 MNOTE_WEB_IMPORT_HOSTS = env_list("MNOTE_WEB_IMPORT_HOSTS")
 
+# --- Agents -------------------------------------------------------------------------------------------------------
+#: A call of a tool ends after this long; clients wait longer (the generated configuration tells them 30 seconds).
+MNOTE_TOOL_SECONDS = env_float("MNOTE_TOOL_SECONDS", 20.0, minimum=0.1)
+#: A JSON file of further agents, see pageai/agents.py.
+_agents_file = env_str("MNOTE_AGENTS_FILE")
+MNOTE_AGENTS_FILE = Path(_agents_file).expanduser().absolute() if _agents_file else None
+
+# --- Page AI: OpenHub, its Redis, and the opencode it drives. Without an address the panel says that it is not set up. --
+MNOTE_OPENHUB_URL = env_str("MNOTE_OPENHUB_URL").rstrip("/")
+MNOTE_OPENHUB_JWT_SECRET = env_secret("MNOTE_OPENHUB_JWT_SECRET")
+MNOTE_OPENHUB_REDIS_URL = env_secret("MNOTE_OPENHUB_REDIS_URL")
+#: The built pages of OpenHub: the folder with index.html and assets/.
+MNOTE_OPENHUB_APP_DIR = env_str("MNOTE_OPENHUB_APP_DIR")
+MNOTE_OPENCODE_URL = env_str("MNOTE_OPENCODE_URL").rstrip("/")
+MNOTE_OPENCODE_USERNAME = env_str("MNOTE_OPENCODE_USERNAME", "opencode")
+MNOTE_OPENCODE_PASSWORD = env_secret("MNOTE_OPENCODE_PASSWORD")
+#: A stream that gives no byte for this long is dead: three of OpenHub's heartbeats.
+MNOTE_OPENHUB_SILENCE_SECONDS = env_float("MNOTE_OPENHUB_SILENCE_SECONDS", 390.0, minimum=1.0)
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -191,5 +210,6 @@ LOGGING = {
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "celery": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
+        "mcp": {"level": "ERROR"},
     },
 }

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
 from tests.library import Library, make_library
+from tests.pageai.served import Seed, Served, make_seed, serve
 from tests.people import People
 
 FILES: Mapping[str, str] = {
@@ -22,3 +24,22 @@ FILES: Mapping[str, str] = {
 @pytest.fixture
 def library(people: People) -> Library:
     return make_library(people, FILES)
+
+
+@pytest.fixture(scope="session")
+def seed(tmp_path_factory: pytest.TempPathFactory) -> Seed:
+    return make_seed(tmp_path_factory.mktemp("agents"))
+
+
+@pytest.fixture(scope="module")
+def running(seed: Seed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One server for the tests of a module that change nothing another one looks at."""
+    with serve(seed, tmp_path_factory.mktemp("running") / "data") as served:
+        yield served
+
+
+@pytest.fixture
+def served(seed: Seed, tmp_path: Path) -> Iterator[Served]:
+    """A server of the test's own."""
+    with serve(seed, tmp_path / "data") as served:
+        yield served
