@@ -17,6 +17,7 @@ from knowledge.reasons import reason_for
 from knowledge.scanner.fingerprint import Fingerprint
 from knowledge.scanner.result import FoundFile, Skipped
 from knowledge.services import documents, revisions
+from knowledge.services.row_updates import update_rows
 from mnote.ids import text_key
 from mnote.models import Job
 from mnote.services import jobs
@@ -25,6 +26,7 @@ BATCH = 500
 #: Jobs that may work on one knowledge base at the same time.
 WORKERS_PER_KB = 2
 _SKIPPED_ROWS = 5000
+_STAT_COLUMNS = ("size_bytes", "mtime_ns", "ctime_ns", "inode", "device")
 
 T = TypeVar("T")
 
@@ -62,9 +64,8 @@ def touch(rows: Iterable[tuple[Document, Fingerprint]]) -> None:
     for batch in batches(rows):
         for document, fingerprint in batch:
             _set_fingerprint(document, fingerprint)
-        Document.objects.bulk_update(
-            [row for row, _ in batch], ["size_bytes", "mtime_ns", "ctime_ns", "inode", "device"]
-        )
+        with transaction.atomic():
+            update_rows([row for row, _ in batch], _STAT_COLUMNS)
 
 
 def change(document: Document, fingerprint: Fingerprint) -> None:
@@ -78,15 +79,16 @@ def change(document: Document, fingerprint: Fingerprint) -> None:
 def move(moves: Sequence[tuple[Document, FoundFile]]) -> None:
     """Follow files to their new paths: same rows, same index entries, nothing is read again.
 
-    All at once, because two files may have swapped names: every row leaves its old path before one takes a new one.
+    All at once, because two files may have swapped names: a row whose path another one takes leaves it first.
     """
     if not moves:
         return
+    taken = {text_key(found.path) for _, found in moves}
     with transaction.atomic():
-        for batch in batches(moves):
-            for document, _ in batch:
-                document.path_key = f"moving:{document.id}"[:40]
-            Document.objects.bulk_update([document for document, _ in batch], ["path_key"])
+        in_the_way = [document for document, _ in moves if document.path_key in taken]
+        for document in in_the_way:
+            document.path_key = f"moving:{document.id}"[:40]
+        update_rows(in_the_way, ["path_key"])
         for batch in batches(moves):
             _clear_paths(batch)
             _place(batch)
@@ -176,8 +178,7 @@ def _place(moves: Sequence[tuple[Document, FoundFile]]) -> None:
     for number, (document, found) in enumerate(moves):
         for name, value in {**path_fields(found.path), **_stat_fields(found.fingerprint), "rev": rev + number}.items():
             setattr(document, name, value)
-    changed = [*path_fields(""), *_stat_fields(_NOTHING_KNOWN), "rev"]
-    Document.objects.bulk_update([document for document, _ in moves], changed)
+    update_rows([document for document, _ in moves], [*path_fields(""), *_STAT_COLUMNS, "rev"])
 
 
 def _clear_paths(moves: Sequence[tuple[Document, FoundFile]]) -> None:
