@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import sqlite3
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -78,6 +79,18 @@ def _back_up() -> Path | None:
     for old in sorted(folder.glob("before-migration-*.sqlite3"))[:-_BACKUPS_KEPT]:
         old.unlink()
     return target
+
+
+def check_address(host: str, port: int) -> None:
+    """Refuse an address that somebody listens on. The web server would share it without a word, and every second
+    request would be answered by the other program. Raises PreflightFailed."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise PreflightFailed(f"{host}:{port} cannot be used ({error.strerror}). Choose another --port.") from error
 
 
 def broker_folders() -> list[Path]:

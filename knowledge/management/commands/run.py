@@ -37,6 +37,8 @@ class Command(BaseCommand):
         try:
             preflight.make_folders()
             held = lock.take(settings.MNOTE_DATA_DIR, ("web", "worker"))
+            if not once:
+                preflight.check_address(host, port)
             preflight.prepare(roles=("web", "worker"), say=self._say)
             ready = first_run.prepare(folder=os.fsencode(Path(folder).resolve()))
         except (lock.AlreadyRunning, preflight.PreflightFailed, first_run.FolderUnusable) as error:

@@ -33,6 +33,8 @@ class Command(BaseCommand):
         try:
             preflight.make_folders()
             held = lock.take(settings.MNOTE_DATA_DIR, chosen)
+            if "web" in chosen:
+                preflight.check_address(host, port)
             preflight.prepare(roles=chosen, say=self._say)
         except (lock.AlreadyRunning, preflight.PreflightFailed) as error:
             raise CommandError(str(error)) from error
