@@ -3,6 +3,7 @@
 from django.urls import path, register_converter
 
 from knowledge.views import (
+    activity,
     batches,
     document_drawer,
     documents,
@@ -13,6 +14,9 @@ from knowledge.views import (
     raw,
     reading,
     search,
+    sources,
+    sync_runs,
+    uploads,
 )
 from knowledge.views.addresses import PathConverter
 
@@ -52,4 +56,25 @@ urlpatterns = [
     path("kb/<str:kb_id>/docs/<str:document_id>/", document_drawer.document, name="document"),
     path("kb/<str:kb_id>/docs/<str:document_id>/menu", document_drawer.menu, name="document-menu"),
     path("kb/<str:kb_id>/search/", search.kb_search, name="kb-search"),
+    path("kb/<str:kb_id>/sources/", sources.kb_sources, name="kb-sources"),
+    path("kb/<str:kb_id>/sources/new", sources.new, name="source-new"),
+    path("kb/<str:kb_id>/sources/new/estimate", sources.new_estimate, name="source-new-estimate"),
+    path("kb/<str:kb_id>/sources/<str:source_id>/edit", sources.edit, name="source-edit"),
+    path("kb/<str:kb_id>/sources/<str:source_id>/estimate", sources.edit_estimate, name="source-estimate"),
+    path("kb/<str:kb_id>/sources/<str:source_id>/remove", sources.remove, name="source-remove"),
+    path("kb/<str:kb_id>/sources/<str:source_id>/thaw", sources.thaw, name="source-thaw"),
+    path("kb/<str:kb_id>/sources/<str:source_id>/sync", sources.sync, name="source-sync"),
+    path("kb/<str:kb_id>/excluded/<int:exclusion_id>/include", sources.include_again, name="include-again"),
+    path("kb/<str:kb_id>/upload/", uploads.kb_upload, name="kb-upload"),
+    path("kb/<str:kb_id>/upload/folders", uploads.upload_folders, name="upload-folders"),
+    path("kb/<str:kb_id>/upload/check", uploads.upload_check, name="upload-check"),
+    path("kb/<str:kb_id>/runs/", sync_runs.kb_runs, name="kb-runs"),
+    path("kb/<str:kb_id>/runs/<str:run_id>/", sync_runs.run, name="run"),
+    path("kb/<str:kb_id>/runs/<str:run_id>/confirm", sync_runs.confirm, name="run-confirm"),
+    path("kb/<str:kb_id>/runs/<str:run_id>/dismiss", sync_runs.dismiss, name="run-dismiss"),
+    path("kb/<str:kb_id>/runs/<str:run_id>/again", sync_runs.look_again, name="run-again"),
+    path("kb/<str:kb_id>/activity/", activity.kb_activity, name="kb-activity"),
+    path("activity/", activity.activity, name="activity"),
+    path("activity/jobs/<str:job_id>/retry", activity.retry_job, name="job-retry"),
+    path("activity/jobs/<str:job_id>/cancel", activity.cancel_job, name="job-cancel"),
 ]

@@ -29,6 +29,7 @@ _SENTENCES: dict[str, str | Promise] = {
     "gone": gettext_lazy("The file is no longer there."),
     "unknown-resource": gettext_lazy("No file belongs to this resource."),
     "already-covered": gettext_lazy("Another source of the knowledge base holds it."),
+    "conflict": gettext_lazy("It is a source of the knowledge base already."),
 }
 
 
@@ -211,11 +212,16 @@ def _attached(item: str, attached: attaching.Attached) -> Accepted:
     )
 
 
+def refusal_words(reason: str) -> str:
+    """Say why a path was not taken; "" for a reason that has no sentence of its own."""
+    if reason in _SENTENCES:
+        return str(_SENTENCES[reason])
+    return str(REASONS[reason].sentence) if reason in REASONS else ""
+
+
 def _refused(item: str, error: AppError) -> Refused:
     reason = str(error.extra.get("reason") or error.code)
-    if reason in _SENTENCES:
-        return Refused(item=item, reason=reason, message=str(_SENTENCES[reason]))
-    if reason in REASONS:
-        return Refused(item=item, reason=reason, message=str(REASONS[reason].sentence))
+    if known := refusal_words(reason):
+        return Refused(item=item, reason=reason, message=known)
     messages = [each["message"] for errors in error.extra.get("errors", {}).values() for each in errors]
     return Refused(item=item, reason=reason, message=" ".join(messages) or str(error.detail))

@@ -9,8 +9,10 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from knowledge.models import Document, Exclusion, IndexStatus, KnowledgeBase, Source, SyncMode
+from knowledge.scanner.globs import MAX_PATTERNS, GlobError, GlobErrorCode, parse_globs
 from knowledge.services import documents
 from mnote.exceptions import AppError, Conflict, Invalid, NotFound
 from mnote.files.opening import EntryKind
@@ -21,6 +23,12 @@ from mnote.principals import Principal
 from mnote.selectors import access
 from mnote.services import audit, files, jobs
 
+_GLOB_ERRORS = {
+    GlobErrorCode.EMPTY: gettext_lazy("“%(pattern)s” is no pattern."),
+    GlobErrorCode.TOO_LONG: gettext_lazy("The pattern “%(pattern)s” is too long."),
+    GlobErrorCode.TOO_MANY: gettext_lazy("At most %(most)d patterns."),
+    GlobErrorCode.NOT_A_PATH: gettext_lazy("“%(pattern)s” does not name anything below the folder."),
+}
 _RULES = frozenset({
     "recursive", "include", "exclude", "max_file_mb", "sync_mode", "interval_minutes", "disappearance", "grace_hours",
     "safety_stop_percent",
@@ -43,7 +51,7 @@ def add_sources(
     Reasons: not-found, already-covered, not_a_file.
     """
     access.require_role(principal, kb.workspace, Role.CURATOR)
-    chosen = _checked_rules(rules or {})
+    chosen = _checked_rules({**kb.settings_json.get("source_rules", {}), **(rules or {})})
     made, refused = [], []
     for path in dict.fromkeys(path.strip("/") for path in paths):
         reason = _refusal(principal, kb, root, path)
@@ -93,6 +101,18 @@ def remove_source(*, principal: Principal, source: Source, freeze: bool = False)
     with transaction.atomic():
         source.delete()
         _enqueue_removal(kb, ids, "source_removed", principal)
+
+
+def thaw_source(*, principal: Principal, source: Source) -> None:
+    """Follow a frozen source again, with a look at it soon; needs manager."""
+    access.require_role(principal, source.kb.workspace, Role.MANAGER)
+    source.frozen_at = None
+    source.save(update_fields=["frozen_at", "updated_at"])
+    audit.record(
+        principal=principal, action="source.thaw", workspace=source.kb.workspace, kb_id=source.kb_id,
+        target=source.path or source.root.name,
+    )  # fmt: skip
+    request_sync(source=source, trigger="thawed", requested_by=principal)
 
 
 def request_sync(*, source: Source, trigger: str, requested_by: Principal | None = None, full: bool = False) -> str:
@@ -153,6 +173,16 @@ def covering(kb: KnowledgeBase, root: Root, path: str) -> Source | None:
     return next((source for source in folders if source.recursive and is_below(source.path, path)), None)
 
 
+def check_patterns(rules: dict[str, Any]) -> None:
+    """Pass when include and exclude hold patterns that can be used. Raises Invalid with the field named."""
+    for name in ("include", "exclude"):
+        try:
+            parse_globs(rules.get(name, ()))
+        except GlobError as error:
+            message = _GLOB_ERRORS[error.code] % {"pattern": error.pattern, "most": MAX_PATTERNS}
+            raise Invalid(errors={name: [{"message": message, "code": error.code.value}]}) from None
+
+
 def _refusal(principal: Principal, kb: KnowledgeBase, root: Root, path: str) -> str:
     try:
         facts = files.stat(principal=principal, root=root, path=path)
@@ -190,6 +220,7 @@ def _checked_rules(rules: dict[str, Any]) -> dict[str, Any]:
         raise Invalid(errors={name: [{"message": _("Unknown rule."), "code": "unknown"}] for name in unknown})
     if rules.get("sync_mode", SyncMode.INTERVAL) not in SyncMode.values:
         raise Invalid(errors={"syncMode": [{"message": _("Unknown choice."), "code": "invalid_choice"}]})
+    check_patterns(rules)
     if not 1 <= int(rules.get("safety_stop_percent", 30)) <= 100:
         raise Invalid(errors={"safetyStopPercent": [{"message": _("Between 1 and 100."), "code": "range"}]})
     return rules

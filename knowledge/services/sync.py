@@ -224,7 +224,17 @@ def _finish(run: SyncRun, looked: Looked, *, is_stopped: bool) -> None:
     run.outcome = SyncOutcome.STOPPED if is_stopped else SyncOutcome.SUCCEEDED
     run.scan_started_ns = looked.scan.started_at_ns if looked.scan.root else None
     run.finished_at = timezone.now()
+    if is_stopped and _is_dismissed_already(run):
+        run.counts["dismissed"] = True
     run.save()
+
+
+def _is_dismissed_already(run: SyncRun) -> bool:
+    """Say whether a person was asked the very same by the look before, and wants to be left alone."""
+    before = SyncRun.objects.filter(source=run.source).exclude(id=run.id).order_by("-started_at", "-id").first()
+    if before is None or before.outcome != SyncOutcome.STOPPED or not before.counts.get("dismissed"):
+        return False
+    return (before.reason_code, before.review) == (run.reason_code, run.review)
 
 
 def _counts(looked: Looked) -> dict[str, object]:
@@ -233,6 +243,7 @@ def _counts(looked: Looked) -> dict[str, object]:
     counts: dict[str, object] = {name: len(getattr(changes, name)) for name in names}
     counts["skippedBy"] = dict(Counter(each.reason.value for each in changes.skipped))
     counts["unread"] = len(looked.scan.errors)
+    counts["missingBefore"] = len(looked.missing.intersection(changes.removed))
     if changes.collisions:
         counts["collisions"] = [list(group) for group in changes.collisions[:20]]
     return counts

@@ -37,7 +37,7 @@ def confirm(*, principal: Principal, run: SyncRun) -> Job:
 
 
 def dismiss(*, principal: Principal, run: SyncRun) -> None:
-    """Leave everything as it is and stop asking about this run; the next look may ask again. Needs curator."""
+    """Leave everything as it is and stop asking, until a look finds something else to ask. Needs curator."""
     access.require_role(principal, run.kb.workspace, Role.CURATOR)
     run.counts = {**run.counts, "dismissed": True}
     run.save(update_fields=["counts"])

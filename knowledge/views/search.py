@@ -54,7 +54,8 @@ def around(request: HttpRequest) -> HttpResponse:
 def _answer(request: HttpRequest, page: SearchPage) -> HttpResponse:
     part = request.GET.get("part", "")
     is_open = "narrow" in request.GET or page.chosen.narrows > 0
-    context: dict[str, Any] = {"page": page, "workspace": page.kb.workspace if page.kb else None, "is_narrow_open": is_open}
+    workspace = page.kb.workspace if page.kb else None
+    context: dict[str, Any] = {"page": page, "workspace": workspace, "is_narrow_open": is_open}
     if is_open or part == "narrow":
         context["offer"] = offer_for(principal_of(request), page.searched)
     if not is_fragment(request) or part not in _PARTS:
