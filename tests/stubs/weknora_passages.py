@@ -8,7 +8,7 @@ from typing import Any
 from tests.stubs.weknora_documents import seen_document
 from tests.stubs.weknora_replies import Ask, Reply, page, paging, success
 from tests.stubs.weknora_work import look
-from tests.stubs.weknora_world import COLLISION, EMBEDDER_TEXTS, READER_DOWN, Document, Passage, World, stamp
+from tests.stubs.weknora_world import COLLISION, EMBEDDER_TEXTS, Document, Passage, World, stamp
 
 _STAGES = ("docreader", "chunking", "embedding", "multimodal", "postprocess")
 _MAX_PAGE = 100
@@ -62,7 +62,7 @@ def _error_of(document: Document) -> tuple[str, str] | None:
         return None
     if document.error == COLLISION:
         return "chunking", "CHUNKING_FAILED"
-    if document.error == READER_DOWN:
+    if document.error.startswith("document read failed"):
         return "docreader", "DOCREADER_PARSE_FAILED"
     if document.error in EMBEDDER_TEXTS.values():
         return "embedding", "EMBEDDING_RATE_LIMIT" if "429" in document.error else "VECTORSTORE_WRITE_FAILED"
