@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.db.models import Q, QuerySet
 
 from knowledge.models import Document, IndexStatus, KnowledgeBase
 from mnote.models import Root, Workspace
 from mnote.principals import Principal
 from mnote.selectors import access
+from mnote.selectors.access import AccessMap
 
 
 def visible_kbs(principal: Principal, workspace: Workspace | None = None) -> QuerySet[KnowledgeBase]:
@@ -35,7 +38,24 @@ def readable_documents(principal: Principal, workspace: Workspace) -> QuerySet[D
 
 def readable_in_kb(principal: Principal, kb: KnowledgeBase) -> QuerySet[Document]:
     """Select the documents of one knowledge base whose files the principal may read."""
-    return readable_documents(principal, kb.workspace).filter(kb=kb)
+    maps = access.access_maps(principal, Root.objects.filter(workspace=kb.workspace_id))
+    return readable_with(maps, principal, kb)
+
+
+def readable_with(maps: Mapping[int, AccessMap], principal: Principal, kb: KnowledgeBase) -> QuerySet[Document]:
+    """Select the same, given what may be done below each root of the workspace. A reader of everything gets no
+    condition on roots or paths: the indexes of the list stay usable."""
+    if kb.archived_at is not None or not principal.may_use_kb(kb.pk):
+        return Document.objects.none()
+    documents = Document.objects.filter(kb=kb)
+    if not all(granted.reads_everything for granted in maps.values()):
+        by_root = Q(pk__in=[])
+        for root_id, granted in maps.items():
+            by_root |= Q(root=root_id) & granted.filter_q("source_path")
+        documents = documents.filter(by_root)
+    if principal.source_ids:
+        documents = documents.filter(id__in=principal.source_ids)
+    return documents
 
 
 SEARCHABLE = Q(is_searchable=True, missing_since__isnull=True) & ~Q(

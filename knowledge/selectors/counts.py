@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from django.db.models import Count, Sum
 
 from knowledge.models import IndexStatus, KBCount, KnowledgeBase
-from knowledge.querysets import readable_documents
-from mnote.models import Access, Root, Workspace
+from knowledge.querysets import readable_documents, readable_with
+from mnote.models import Root, Workspace
 from mnote.principals import Principal
 from mnote.selectors import access
+from mnote.selectors.access import AccessMap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +58,20 @@ def counts_for(principal: Principal, kbs: Iterable[KnowledgeBase]) -> dict[str, 
     return _kept(whole) | _counted(principal, narrowed)
 
 
+def counts_with(maps: Mapping[int, AccessMap], principal: Principal, kb: KnowledgeBase) -> KBCounts:
+    """Return the counts of one knowledge base, given what may be done below each root of its workspace."""
+    if all(granted.reads_everything for granted in maps.values()) and not principal.source_ids:
+        return _kept([kb])[kb.id]
+    rows = readable_with(maps, principal, kb).order_by().values_list("kb_id", "index_status", "is_searchable")
+    return _summed([kb], rows.annotate(n=Count("pk")))[kb.id]
+
+
 def _reads_everything(principal: Principal, workspace_ids: set[str]) -> dict[str, bool]:
     result = dict.fromkeys(workspace_ids, True)
     roots = list(Root.objects.filter(workspace_id__in=workspace_ids))
     maps = access.access_maps(principal, roots)
     for root in roots:
-        granted = maps[root.pk]
-        narrowed = granted.default == Access.NONE or Access.NONE in granted.rules.values()
-        result[root.workspace_id] = result[root.workspace_id] and not narrowed
+        result[root.workspace_id] = result[root.workspace_id] and maps[root.pk].reads_everything
     return result
 
 

@@ -6,15 +6,17 @@ import fnmatch
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from django.db.models import Count, Q, QuerySet
 
 from knowledge.models import Document, DocumentTag, IndexStatus, KnowledgeBase
-from knowledge.querysets import readable_in_kb
-from knowledge.selectors.counts import KBCounts, counts_for
+from knowledge.querysets import readable_with
+from knowledge.selectors.counts import KBCounts, counts_with
 from mnote.ids import text_key
-from mnote.models import Access
+from mnote.models import Access, Root
 from mnote.principals import Principal
+from mnote.selectors import access
 from mnote.selectors.access import AccessMap
 
 PAGE_SIZES = (25, 50, 100, 200)
@@ -103,79 +105,110 @@ class Neighbours:
     position: int
 
 
+class DocumentReader:
+    """Reads the documents of one knowledge base for one caller; what may be seen is looked up once."""
+
+    def __init__(self, principal: Principal, kb: KnowledgeBase) -> None:
+        self.principal = principal
+        self.kb = kb
+
+    @cached_property
+    def roots(self) -> list[Root]:
+        """The roots of the workspace."""
+        return list(Root.objects.filter(workspace=self.kb.workspace_id).order_by("pk"))
+
+    @cached_property
+    def maps(self) -> dict[int, AccessMap]:
+        """What the caller may do below each of them, by primary key."""
+        return access.access_maps(self.principal, self.roots)
+
+    @cached_property
+    def counts(self) -> KBCounts:
+        return counts_with(self.maps, self.principal, self.kb)
+
+    @property
+    def readable(self) -> QuerySet[Document]:
+        return readable_with(self.maps, self.principal, self.kb)
+
+    def page(self, filters: Filters) -> DocumentPage:
+        """Return one page of a list."""
+        matching = self.matching(filters)
+        start, stop = (filters.page - 1) * filters.size, filters.page * filters.size
+        total, is_many = _total(matching, filters, self.counts)
+        return DocumentPage(
+            rows=tuple(_ordered(matching, filters, self.counts, start, stop)),
+            total=total,
+            is_many=is_many,
+            page=filters.page,
+            size=filters.size,
+            counts=self.counts,
+        )
+
+    def count(self, filters: Filters) -> int:
+        """Count what a list holds, up to `_MANY`, without reading it."""
+        return _total(self.matching(filters), filters, self.counts)[0]
+
+    def matching(self, filters: Filters) -> QuerySet[Document]:
+        """Select what the filters let through. Removed rows show only when asked for by state."""
+        rows = self.readable
+        if filters.statuses:
+            rows = rows.filter(index_status__in=filters.statuses)
+        else:
+            rows = rows.exclude(index_status=IndexStatus.DELETED, deleted_at__isnull=False)
+        if filters.types:
+            rows = rows.filter(source_type__in=filters.types)
+        if filters.tags:
+            rows = rows.filter(pk__in=DocumentTag.objects.filter(name__in=filters.tags).values("document_id"))
+        if filters.source_id:
+            rows = rows.filter(source_id=filters.source_id)
+        if filters.ids:
+            rows = rows.filter(pk__in=filters.ids)
+        if filters.indexed_after:
+            rows = rows.filter(indexed_at__gte=filters.indexed_after)
+        if filters.changed_after:
+            rows = rows.filter(mtime_ns__gte=int(filters.changed_after.timestamp() * 1_000_000_000))
+        if filters.root_key:
+            rows = rows.filter(root_id__in=[root.pk for root in self.roots if root.key == filters.root_key])
+        return rows.filter(_in_folder(filters), _named(filters.query))
+
+    def neighbours(self, filters: Filters, *, document_id: str, position: int) -> Neighbours | None:
+        """Return what stands before and after a document in a list, given where it stood (from 1) when that was shown.
+
+        None when it is no longer near there: its state has changed, or it left the filter.
+        """
+        start = max(0, position - 1 - _NEARBY)
+        rows = self.matching(filters).only("pk", "index_status", "sort_path")
+        ids = [row.pk for row in _ordered(rows, filters, self.counts, start, position + _NEARBY)]
+        if document_id not in ids:
+            return None
+        at = ids.index(document_id)
+        return Neighbours(
+            previous_id=ids[at - 1] if at else "",
+            next_id=ids[at + 1] if at + 1 < len(ids) else "",
+            position=start + at + 1,
+        )
+
+    def types(self) -> list[tuple[str, int]]:
+        """Return the types of file that occur, and how often; the most frequent first."""
+        rows = self.readable.exclude(source_type="").exclude(index_status=IndexStatus.DELETED)
+        counted = rows.order_by().values_list("source_type").annotate(n=Count("pk")).order_by("-n", "source_type")
+        return list(counted[:_FACETS])
+
+    def tags(self) -> list[tuple[str, int]]:
+        """Return the tags that occur, and how often, in the order of the alphabet."""
+        readable = self.readable.exclude(index_status=IndexStatus.DELETED)
+        rows = DocumentTag.objects.filter(document__kb=self.kb, document__in=readable.values("pk"))
+        return list(rows.values_list("name").annotate(n=Count("pk")).order_by("name")[:_FACETS])
+
+
 def page_of(principal: Principal, kb: KnowledgeBase, filters: Filters) -> DocumentPage:
     """Return one page of documents."""
-    counts = counts_for(principal, [kb])[kb.id]
-    matching = matching_documents(principal, kb, filters)
-    start, stop = (filters.page - 1) * filters.size, filters.page * filters.size
-    total, is_many = _total(matching, filters, counts)
-    return DocumentPage(
-        rows=tuple(_ordered(matching, filters, counts, start, stop)),
-        total=total,
-        is_many=is_many,
-        page=filters.page,
-        size=filters.size,
-        counts=counts,
-    )
+    return DocumentReader(principal, kb).page(filters)
 
 
 def matching_documents(principal: Principal, kb: KnowledgeBase, filters: Filters) -> QuerySet[Document]:
     """Select what the filters let through, readable rows only. Removed rows show only when asked for by state."""
-    rows = readable_in_kb(principal, kb).select_related("root", "source")
-    if filters.statuses:
-        rows = rows.filter(index_status__in=filters.statuses)
-    else:
-        rows = rows.exclude(index_status=IndexStatus.DELETED, deleted_at__isnull=False)
-    if filters.types:
-        rows = rows.filter(source_type__in=filters.types)
-    if filters.tags:
-        rows = rows.filter(pk__in=DocumentTag.objects.filter(name__in=filters.tags).values("document_id"))
-    if filters.source_id:
-        rows = rows.filter(source_id=filters.source_id)
-    if filters.ids:
-        rows = rows.filter(pk__in=filters.ids)
-    if filters.indexed_after:
-        rows = rows.filter(indexed_at__gte=filters.indexed_after)
-    if filters.changed_after:
-        rows = rows.filter(mtime_ns__gte=int(filters.changed_after.timestamp() * 1_000_000_000))
-    if filters.root_key:
-        rows = rows.filter(root__key=filters.root_key)
-    return rows.filter(_in_folder(filters), _named(filters.query))
-
-
-def neighbours(
-    principal: Principal, kb: KnowledgeBase, filters: Filters, *, document_id: str, position: int
-) -> Neighbours | None:
-    """Return what stands before and after a document in a list, given where it stood (from 1) when that was shown.
-
-    None when it is no longer near there: its state has changed, or it left the filter.
-    """
-    counts = counts_for(principal, [kb])[kb.id]
-    start = max(0, position - 1 - _NEARBY)
-    rows = matching_documents(principal, kb, filters)
-    ids = [row.pk for row in _ordered(rows, filters, counts, start, position + _NEARBY)]
-    if document_id not in ids:
-        return None
-    at = ids.index(document_id)
-    return Neighbours(
-        previous_id=ids[at - 1] if at else "",
-        next_id=ids[at + 1] if at + 1 < len(ids) else "",
-        position=start + at + 1,
-    )
-
-
-def types_of(principal: Principal, kb: KnowledgeBase) -> list[tuple[str, int]]:
-    """Return the types of file that occur, and how often; the most frequent first."""
-    rows = readable_in_kb(principal, kb).exclude(source_type="").exclude(index_status=IndexStatus.DELETED)
-    counted = rows.order_by().values_list("source_type").annotate(n=Count("pk")).order_by("-n", "source_type")
-    return list(counted[:_FACETS])
-
-
-def tags_of(principal: Principal, kb: KnowledgeBase) -> list[tuple[str, int]]:
-    """Return the tags that occur, and how often, in the order of the alphabet."""
-    readable = readable_in_kb(principal, kb).exclude(index_status=IndexStatus.DELETED)
-    rows = DocumentTag.objects.filter(document__kb=kb, document__in=readable.values("pk"))
-    return list(rows.values_list("name").annotate(n=Count("pk")).order_by("name")[:_FACETS])
+    return DocumentReader(principal, kb).matching(filters).select_related("root", "source")
 
 
 def _in_folder(filters: Filters) -> Q:
@@ -216,16 +249,20 @@ def _ordered(rows: QuerySet[Document], filters: Filters, counts: KBCounts, start
         columns = [f"{sign}{column}" for column in SORTS[filters.sort]]
         yield from rows.order_by(*columns, "sort_path", "id")[start:stop]
     elif filters.sort == "status" or (not filters.sort and (counts.active or counts.needs_attention)):
-        yield from _by_status(rows, start, stop, reverse=filters.descending)
+        yield from _by_status(rows, counts, start, stop, reverse=filters.descending)
     else:
         yield from rows.order_by("sort_path", "id")[start:stop]
 
 
-def _by_status(rows: QuerySet[Document], start: int, stop: int, *, reverse: bool) -> Iterator[Document]:
+def _by_status(
+    rows: QuerySet[Document], counts: KBCounts, start: int, stop: int, *, reverse: bool
+) -> Iterator[Document]:
     """Walk the states in order and each state in path order: every step follows an index, none sorts."""
     for status in reversed(WORST_FIRST) if reverse else WORST_FIRST:
         if stop <= 0:
             return
+        if not counts.of(status):
+            continue
         part = rows.filter(index_status=status)
         found = list(part.order_by("sort_path", "id")[max(0, start) : stop])
         yield from found

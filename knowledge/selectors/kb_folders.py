@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from knowledge.models import IndexStatus, KnowledgeBase, Source
-from knowledge.selectors.lamps import FolderLamp, LampReader
+from django.core.cache import cache
+
+from knowledge.models import Document, IndexStatus, Source
+from knowledge.selectors.document_lists import DocumentReader
+from knowledge.selectors.lamps import FolderLamp, count_folders
+from mnote.ids import text_key
 from mnote.models import Root
-from mnote.principals import Principal
-from mnote.selectors import access
 
 #: Folders of one level that are shown.
 LEVEL = 500
+_KEPT_SECONDS = 60
 _OUTSIDE = frozenset({IndexStatus.DELETED, IndexStatus.SKIPPED})
 
 
@@ -49,23 +52,27 @@ class Folder:
         return self.lamp.counts.get(IndexStatus.INDEXED, 0)
 
 
-def places_of(principal: Principal, kb: KnowledgeBase) -> list[Place]:
+def places_of(reader: DocumentReader) -> list[Place]:
     """Return the beginnings of the tree, one for each root with sources that the reader sees anything of."""
     found: dict[int, list[str]] = {}
-    for root_id, path, is_folder in Source.objects.filter(kb=kb).values_list("root_id", "path", "is_folder"):
+    for root_id, path, is_folder in Source.objects.filter(kb=reader.kb).values_list("root_id", "path", "is_folder"):
         found.setdefault(root_id, []).append(path if is_folder else path.rpartition("/")[0])
-    roots = list(Root.objects.filter(pk__in=found.keys() or [kb.root_id]).select_related("workspace").order_by("pk"))
-    maps = access.access_maps(principal, roots)
-    return [
-        Place(root=root, path=_common(found.get(root.pk, [""])))
-        for root in roots
-        if maps[root.pk].may_enter(_common(found.get(root.pk, [""])))
-    ]
+    found = found or {reader.kb.root_id: [""]}
+    places = [Place(root=root, path=_common(found[root.pk])) for root in reader.roots if root.pk in found]
+    return [place for place in places if reader.maps[place.root.pk].may_enter(place.path)]
 
 
-def sub_folders(principal: Principal, kb: KnowledgeBase, root: Root, path: str) -> list[Folder]:
-    """Return the folders directly in one that hold documents of the knowledge base, in the order of their names."""
-    found = LampReader(principal, root, kb).folders(path).values()
+def sub_folders(reader: DocumentReader, root: Root, path: str) -> list[Folder]:
+    """Return the folders directly in one that hold documents of the knowledge base, in the order of their names. What
+    was counted is kept until a document of the base changes or the reader's rights do."""
+    granted = reader.maps[root.pk]
+    rev = Document.objects.filter(kb=reader.kb).order_by("-rev").values_list("rev", flat=True).first()
+    facts = (reader.kb.pk, rev, granted.default, *sorted(granted.rules.items()), root.pk, path)
+    key = f"kb-folders:{text_key(repr(facts))}"
+    found: list[FolderLamp] | None = cache.get(key)
+    if found is None:
+        found = list(count_folders(reader.readable.filter(root=root), path).values())
+        cache.set(key, found, _KEPT_SECONDS)
     folders = [
         Folder(root=root, path=lamp.path, lamp=lamp) for lamp in found if set(lamp.counts) - {IndexStatus.DELETED}
     ]

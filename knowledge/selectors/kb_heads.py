@@ -11,7 +11,8 @@ from knowledge.models import Document, IndexStatus, KnowledgeBase, ReasonClass, 
 from knowledge.querysets import visible_kbs
 from knowledge.scanner.safety import StopReason
 from knowledge.selectors.activity import IDLE, Activity, activity_of
-from knowledge.selectors.counts import KBCounts, counts_for
+from knowledge.selectors.counts import KBCounts
+from knowledge.selectors.document_lists import DocumentReader
 from knowledge.selectors.kb_lists import latest_runs, synced_at
 from mnote.models import Role
 from mnote.principals import Principal
@@ -61,14 +62,14 @@ class KBHead:
         return next((run for run in self.stopped if run.reason_code not in UNREACHABLE), None)
 
 
-def head_of(principal: Principal, kb: KnowledgeBase) -> KBHead:
+def head_of(reader: DocumentReader) -> KBHead:
     """Describe a visible knowledge base: a fixed number of queries, at the same cost for any size."""
-    counts = counts_for(principal, [kb])[kb.id]
+    kb, counts = reader.kb, reader.counts
     activity = activity_of([kb.id]).get(kb.id, IDLE)
     newest = list(_newest(kb))
     return KBHead(
         kb=kb,
-        role=access.role_in(principal, kb.workspace),
+        role=access.role_in(reader.principal, kb.workspace),
         counts=counts,
         activity=activity,
         synced_at=synced_at([kb.id]).get(kb.id),

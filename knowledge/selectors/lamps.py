@@ -14,7 +14,7 @@ from django.db.models import Count, F, Q, QuerySet, Value
 from django.db.models.functions import Left, StrIndex, Substr
 from django.db.models.lookups import Exact
 
-from knowledge.models import Document, IndexStatus, KnowledgeBase, RevisionCounter
+from knowledge.models import Document, IndexStatus, RevisionCounter
 from knowledge.querysets import visible_kbs
 from mnote.ids import text_key
 from mnote.models import Root
@@ -98,16 +98,12 @@ def file_lamp(principal: Principal, root: Root, path: str) -> FileLamp | None:
 
 
 class LampReader:
-    """Reads lamps of one root for one caller, over all visible knowledge bases or one of them; what may be seen is
-    looked up once."""
+    """Reads lamps of one root for one caller; what may be seen is looked up once."""
 
-    def __init__(self, principal: Principal, root: Root, kb: KnowledgeBase | None = None) -> None:
+    def __init__(self, principal: Principal, root: Root) -> None:
         self._root = root
-        kbs = visible_kbs(principal, root.workspace)
-        if kb is not None:
-            kbs = kbs.filter(pk=kb.pk)
         # The ids are fetched first: as a part of the query they would be looked up again for every document.
-        self._kb_ids = tuple(kbs.order_by("pk").values_list("pk", flat=True))
+        self._kb_ids = tuple(visible_kbs(principal, root.workspace).order_by("pk").values_list("pk", flat=True))
         self._access = access_map(principal, root)
 
     @property
@@ -125,7 +121,7 @@ class LampReader:
         key = self._cache_key(f"folders/{prefix}")
         known: dict[str, FolderLamp] | None = cache.get(key)
         if known is None:
-            known = self._count_folders(prefix)
+            known = count_folders(self.documents, prefix)
             cache.set(key, known, _KEPT_SECONDS)
         return known
 
@@ -149,29 +145,31 @@ class LampReader:
     def below(self, prefix: str = "", *, since: int = 0) -> dict[str, FileLamp]:
         return _by_path(self.documents.filter(_below(prefix), rev__gt=since))
 
-    def _count_folders(self, prefix: str) -> dict[str, FolderLamp]:
-        start = len(prefix) + 2 if prefix else 1
-        rows = (
-            self.documents.filter(_below(prefix))
-            .annotate(_rest=Substr("source_path", start))
-            .annotate(_slash=StrIndex("_rest", Value("/")))
-            .filter(_slash__gt=0)
-            .annotate(_child=Substr("_rest", 1, F("_slash") - 1))
-            .values_list("_child", "index_status")
-            .annotate(count=Count("pk"))
-            .order_by("_child")
-        )
-        counts: defaultdict[str, dict[IndexStatus, int]] = defaultdict(dict)
-        for child, status, count in rows:
-            counts[child][IndexStatus(status)] = count
-        folder = f"{prefix}/" if prefix else ""
-        return {folder + child: _folder_lamp(folder + child, found) for child, found in counts.items()}
-
     def _cache_key(self, what: str) -> str:
         workspace_id = self._root.workspace_id
         rev = RevisionCounter.objects.filter(workspace_id=workspace_id).values_list("value", flat=True).first()
         rights = [self._access.default, *sorted(self._access.rules.items())]
         return f"lamps:{text_key(repr((self._root.pk, rev, self._kb_ids, rights, what)))}"
+
+
+def count_folders(documents: QuerySet[Document], prefix: str) -> dict[str, FolderLamp]:
+    """Return, by path, the lamps of the folders directly in `prefix`, counted over `documents` of one root."""
+    start = len(prefix) + 2 if prefix else 1
+    rows = (
+        documents.filter(_below(prefix))
+        .annotate(_rest=Substr("source_path", start))
+        .annotate(_slash=StrIndex("_rest", Value("/")))
+        .filter(_slash__gt=0)
+        .annotate(_child=Substr("_rest", 1, F("_slash") - 1))
+        .values_list("_child", "index_status")
+        .annotate(count=Count("pk"))
+        .order_by("_child")
+    )
+    counts: defaultdict[str, dict[IndexStatus, int]] = defaultdict(dict)
+    for child, status, count in rows:
+        counts[child][IndexStatus(status)] = count
+    folder = f"{prefix}/" if prefix else ""
+    return {folder + child: _folder_lamp(folder + child, found) for child, found in counts.items()}
 
 
 def _below(prefix: str) -> Q:

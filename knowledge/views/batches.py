@@ -61,7 +61,7 @@ def _action(request: HttpRequest) -> Action:
 def _selection(request: HttpRequest, frame: KBFrame) -> Selection:
     """What the form means: documents by id, or all that its list lets through but some."""
     given = request.POST
-    state = ListState(frame.kb, QueryDict(given.get("list", "")), places_of(frame.principal, frame.kb))
+    state = ListState(frame.kb, QueryDict(given.get("list", "")), places_of(frame.reader))
     ids = tuple(each for each in given.getlist("doc") if "\0" not in each)
     if given.get("scope") == "all":
         return Selection(filters=state.filters, is_all=True, left_out=tuple(given.getlist("exclude")))
@@ -131,7 +131,9 @@ def _answer(
     if not is_fragment(request):
         messages.success(request, words)
         return redirect(_list_url(request, frame))
-    events: dict[str, dict[str, Any]] = {name: {} for name in ("kb:close-modal", "kb:poke", "kb:select-none", event) if name}
+    events: dict[str, dict[str, Any]] = {
+        name: {} for name in ("kb:close-modal", "kb:poke", "kb:select-none", event) if name
+    }
     if done is None or not done.examples:
         return toast(with_events(no_content(), **events), words)
     context = {"text": words, "url": _examples_url(frame, done)}

@@ -24,7 +24,7 @@ from mnote.ids import text_key
 from mnote.models import ROLE_ORDER, Role
 from mnote.selectors import access
 from mnote.services import users
-from mnote.templatetags.mnote_ui import number
+from mnote.templatetags.mnote_ui import number, page_url
 
 TAB_WORDS: dict[str, Promise] = {
     "all": gettext_lazy("All"),
@@ -116,7 +116,7 @@ class Card:
         run = self.card.stopped_run
         if run is None or run.reason_code in UNREACHABLE:
             return ""
-        return reverse("knowledge:run", args=[self.kb.pk, run.pk])
+        return page_url("knowledge:run", self.kb.pk, run.pk)
 
     @property
     def sources_words(self) -> str:

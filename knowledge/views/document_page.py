@@ -17,11 +17,10 @@ from knowledge.file_words import type_word
 from knowledge.models import Document, IndexStatus
 from knowledge.parsing.registry import parser_for, type_for_name
 from knowledge.parsing.source_map import SourceMap
-from knowledge.querysets import readable_in_kb
 from knowledge.reasons import Reason, reason_for
 from knowledge.selectors import lamps
 from knowledge.selectors.document_facts import equals_of
-from knowledge.selectors.document_lists import Neighbours, neighbours
+from knowledge.selectors.document_lists import Neighbours
 from knowledge.selectors.kb_folders import places_of
 from knowledge.selectors.lamps import KbState
 from knowledge.services import artifacts
@@ -72,7 +71,7 @@ class DocumentView:
         self.request = request
         self.frame = frame
         self.principal = frame.principal
-        self.state = ListState(frame.kb, request.GET, places_of(frame.principal, frame.kb))
+        self.state = ListState(frame.kb, request.GET, places_of(frame.reader))
         self.document = _document(frame, document_id)
         asked = request.GET.get("tab", "")
         self.tab = asked if asked in dict(TABS) else "overview"
@@ -123,9 +122,7 @@ class DocumentView:
     def neighbours(self) -> Neighbours | None:
         if self.position is None:
             return None
-        return neighbours(
-            self.principal, self.frame.kb, self.state.filters, document_id=self.document.pk, position=self.position
-        )
+        return self.frame.reader.neighbours(self.state.filters, document_id=self.document.pk, position=self.position)
 
     @property
     def left_the_list(self) -> bool:
@@ -295,7 +292,7 @@ class DocumentView:
 
 
 def _document(frame: KBFrame, document_id: str) -> Document:
-    rows = readable_in_kb(frame.principal, frame.kb).select_related("root", "source__root", "kb__workspace", "user")
+    rows = frame.reader.readable.select_related("root__workspace", "source__root", "kb__workspace")
     found = rows.filter(pk=document_id).first() if "\0" not in document_id else None
     if found is None:
         raise NotFound

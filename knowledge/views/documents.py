@@ -12,14 +12,11 @@ from django.views.decorators.http import require_GET
 
 from knowledge.file_words import TYPE_WORDS
 from knowledge.models import Source
-from knowledge.selectors.document_lists import tags_of, types_of
 from knowledge.services import knowledge_bases
 from knowledge.views.documents_page import DocumentsPage
 from knowledge.views.kb_frame import KBFrame
 from knowledge.views.list_state import DAYS
 from mnote.htmx import is_fragment, with_events
-from mnote.models import Root
-from mnote.selectors import access
 
 _TEMPLATE = "knowledge/kb_detail.html"
 #: Rows that one look of the poller is asked about.
@@ -68,10 +65,17 @@ def live(request: HttpRequest, kb_id: str) -> HttpResponse:
     wants_folders = "folders" in query and is_news and page is not None and not page.is_many
     if is_same and not rows and not wants_folders:
         return HttpResponse(status=204)
-    is_other = query.get("had", "") != str(frame.member_count)
-    context = {"frame": frame, "page": page, "rows": rows, "wants_folders": wants_folders, "is_other": is_other}
+    is_other = page is not None and is_news and query.get("had", "") != str(page.entry_count)
+    context = {
+        "frame": frame,
+        "page": page,
+        "rows": rows,
+        "wants_folders": wants_folders,
+        "wants_tree": "bare" in query and is_news and page is not None,
+        "is_other": is_other,
+    }
     response = render(request, "knowledge/kb_live.html", context)
-    return with_events(response, **_events(frame, page, is_other=is_other and "empty" in query))
+    return with_events(response, **_events(frame, page, is_other=is_other and "calm" in query))
 
 
 @login_required
@@ -85,8 +89,8 @@ def filters(request: HttpRequest, kb_id: str) -> HttpResponse:
         "frame": frame,
         "page": page,
         "workspace": frame.kb.workspace,
-        "types": [(key, TYPE_WORDS[key], n) for key, n in types_of(frame.principal, frame.kb) if key in TYPE_WORDS],
-        "tags": tags_of(frame.principal, frame.kb),
+        "types": [(key, TYPE_WORDS[key], n) for key, n in frame.reader.types() if key in TYPE_WORDS],
+        "tags": frame.reader.tags(),
         "sources": _sources(frame),
         "days": DAYS,
         "on_types": on.get("type", "").split(","),
@@ -102,9 +106,8 @@ _HERE = frozenset({"type", "tag", "source", "changed", "indexed", "doc", "page"}
 
 def _sources(frame: KBFrame) -> list[Source]:
     """The sources whose path the person may see."""
-    rows = list(frame.kb.sources.select_related("root").order_by("path"))
-    maps = access.access_maps(frame.principal, Root.objects.filter(pk__in={row.root_id for row in rows}))
-    return [row for row in rows if maps[row.root_id].may_enter(row.path)]
+    rows = frame.kb.sources.select_related("root").order_by("path")
+    return [row for row in rows if frame.reader.maps[row.root_id].may_enter(row.path)]
 
 
 def _found_words(page: DocumentsPage) -> str:

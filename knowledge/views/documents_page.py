@@ -11,14 +11,14 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from knowledge.file_words import TYPE_WORDS, type_word
 from knowledge.models import Document, Source
-from knowledge.querysets import readable_in_kb
-from knowledge.selectors.document_lists import DocumentPage, page_of
+from knowledge.selectors.document_lists import DocumentPage
 from knowledge.selectors.kb_folders import Folder, Place, places_of, sub_folders
 from knowledge.views.document_words import StateView, state_of
 from knowledge.views.files_page import LampView
@@ -26,7 +26,6 @@ from knowledge.views.kb_frame import KBFrame
 from knowledge.views.lamp_words import counts_words
 from knowledge.views.list_state import ListState, address
 from mnote.ids import text_key
-from mnote.selectors import access
 from mnote.templatetags.mnote_ui import lamp_word
 
 _COLUMNS: tuple[tuple[str, Promise, str], ...] = (
@@ -52,11 +51,13 @@ _MANY = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One document of the list. `url` opens it and knows where in the list it stood."""
+    """One document of the list. `url` opens it and knows where in the list it stood; `menu_url` brings its actions."""
 
     document: Document
     state: StateView
+    name: str
     url: str
+    menu_url: str
     folder: str
     changed_at: datetime | None
     type: str | Promise
@@ -124,13 +125,23 @@ class DocumentsPage:
         self._request = request
         self.frame = frame
         self.kb = frame.kb
-        self.principal = frame.principal
-        self.state = ListState(frame.kb, request.GET, places_of(frame.principal, frame.kb))
+        self._levels: dict[tuple[int, str], list[Folder]] = {}
+        self.reader = frame.reader
+        self.state = ListState(frame.kb, request.GET, places_of(frame.reader))
         frame.state = self.state
+        frame.entry_count = lambda: self.entry_count
 
     @cached_property
     def page(self) -> DocumentPage:
-        return page_of(self.principal, self.kb, self.state.filters)
+        return self.reader.page(self.state.filters)
+
+    @cached_property
+    def entry_count(self) -> int:
+        """How many entries the list has: when that changes, what is shown of it is out of date."""
+        if self.state.is_browsing and self.state.is_at_top:
+            return len(self.state.places)
+        documents = self.reader.count(self.state.filters)
+        return documents + (len(self.folders) if self.state.is_browsing and not self.is_many else 0)
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -143,7 +154,7 @@ class DocumentsPage:
 
     def changed_rows(self, ids: Sequence[str], since: int) -> list[Row]:
         """The rows among `ids` that changed after revision `since`."""
-        changed = readable_in_kb(self.principal, self.kb).filter(pk__in=ids, rev__gt=since).select_related("root")
+        changed = self.reader.readable.filter(pk__in=ids, rev__gt=since)
         return self.rows_of(changed, first=1)
 
     @cached_property
@@ -160,6 +171,11 @@ class DocumentsPage:
     def tree(self) -> list[Node]:
         """The beginnings of the tree, opened down to the folder looked at."""
         return [self._root_node(place) for place in self.state.places]
+
+    @property
+    def is_tree_bare(self) -> bool:
+        """Whether the tree shows no folder below its beginnings yet."""
+        return not any(node.children for node in self.tree)
 
     def level(self, root_key: str, path: str) -> list[Node]:
         """The children of one folder of the tree."""
@@ -249,24 +265,34 @@ class DocumentsPage:
     # --- Parts.
 
     def _row(self, document: Document, position: int) -> Row:
-        folder = document.source_path.rpartition("/")[0]
+        folder, _slash, name = document.source_path.rpartition("/")
         mtime = document.mtime_ns
+        own = f"{self.frame.url}docs/{document.pk}/"
         return Row(
             document=document,
-            state=state_of(document),
-            url=self.document_url(document.pk, position),
+            state=state_of(document, self._now),
+            name=name,
+            url=f"{own}?{self._row_query}n={position}",
+            menu_url=f"{own}menu",
             folder=folder if not self.state.is_browsing else "",
             changed_at=datetime.fromtimestamp(mtime / 1e9, tz=UTC) if mtime else None,
-            type=type_word(document.name),
+            type=type_word(name),
         )
 
-    def document_url(self, document_id: str, position: int) -> str:
-        query = self.state.query(n=None)
-        path = reverse("knowledge:document", args=[self.kb.pk, document_id])
-        return address(path, f"{query}&n={position}" if query else f"n={position}")
+    @cached_property
+    def _row_query(self) -> str:
+        query = self.state.query()
+        return f"{query}&" if query else ""
+
+    @cached_property
+    def _now(self) -> datetime:
+        return timezone.now()
 
     def _level(self, place: Place, path: str) -> list[Folder]:
-        return sub_folders(self.principal, self.kb, place.root, path)
+        known = (place.root.pk, path)
+        if known not in self._levels:
+            self._levels[known] = sub_folders(self.reader, place.root, path)
+        return self._levels[known]
 
     def _root_row(self, place: Place) -> FolderRow:
         return FolderRow(
@@ -355,7 +381,7 @@ class DocumentsPage:
 
     def _source_word(self, source_id: str) -> str:
         source = Source.objects.filter(kb=self.kb, pk=source_id).select_related("root").first()
-        if source is None or not access.access_map(self.principal, source.root).may_enter(source.path):
+        if source is None or not self.reader.maps[source.root_id].may_enter(source.path):
             return _("one source")
         return source.path or source.root.name
 

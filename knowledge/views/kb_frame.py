@@ -3,7 +3,7 @@ fresh. A tab's template extends `knowledge/kb_frame.html` and gets `frame` in it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,13 +17,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from knowledge.models import IndexStatus, KnowledgeBase, SyncRun
+from knowledge.selectors.document_lists import DocumentReader
 from knowledge.selectors.kb_heads import KBHead, head_of
 from knowledge.services import knowledge_bases
 from knowledge.views.choosing import principal_of
 from knowledge.views.list_state import ListState, address
 from mnote.ids import text_key
 from mnote.models import ROLE_ORDER, Role
-from mnote.selectors import access
 from mnote.templatetags.mnote_ui import age_words, calendar_words, number
 
 #: The states in the order in which people ask for them.
@@ -83,22 +83,24 @@ class KBFrame:
         self.request = request
         self.principal = principal_of(request)
         self.kb: KnowledgeBase = knowledge_bases.get_kb(principal=self.principal, kb_id=kb_id, role=role)
+        self.reader = DocumentReader(self.principal, self.kb)
         self.tab = tab
         self.state: ListState | None = None
+        self.entry_count: Callable[[], int] = lambda: 0
 
     @cached_property
     def head(self) -> KBHead:
-        return head_of(self.principal, self.kb)
+        return head_of(self.reader)
 
-    @property
+    @cached_property
     def can_curate(self) -> bool:
         return self._has(Role.CURATOR)
 
-    @property
+    @cached_property
     def can_manage(self) -> bool:
         return self._has(Role.MANAGER)
 
-    @property
+    @cached_property
     def url(self) -> str:
         return reverse("knowledge:kb-detail", args=[self.kb.pk])
 
@@ -188,7 +190,7 @@ class KBFrame:
 
     @property
     def member_count(self) -> int:
-        """Rows there are in all, left-out ones too: when it changes, lists are out of date."""
+        """Rows there are in all, left-out ones too."""
         return self.head.counts.total + self.head.counts.of(IndexStatus.SKIPPED)
 
     @property
@@ -197,7 +199,7 @@ class KBFrame:
             "tab": self.tab,
             "rev": self.head.rev,
             "print": self.fingerprint,
-            "had": self.request.GET.get("had") or self.member_count,
+            "had": self.request.GET.get("had") or self.entry_count(),
             **self._said,
         }
         query = urlencode(own)
@@ -270,7 +272,7 @@ class KBFrame:
         source = run.source
         if source is None:
             return self.kb.root.name
-        is_seen = access.access_map(self.principal, source.root).may_enter(source.path)
+        is_seen = self.reader.maps[source.root_id].may_enter(source.path)
         return source.path if source.path and is_seen else source.root.name
 
     def _status_url(self, status: str) -> str:

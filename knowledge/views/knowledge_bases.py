@@ -17,7 +17,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from knowledge.exceptions import NameTaken
 from knowledge.forms import DuplicateForm, RemoveForm
 from knowledge.models import IndexStatus, KnowledgeBase
-from knowledge.querysets import readable_in_kb
 from knowledge.selectors.document_lists import Filters
 from knowledge.selectors.kb_heads import switch_list
 from knowledge.services import batches, kb_setup, knowledge_bases, sources
@@ -177,8 +176,7 @@ def clear(request: HttpRequest, kb_id: str) -> HttpResponse:
 def about(request: HttpRequest, kb_id: str) -> HttpResponse:
     """Facts about one knowledge base, among them those too dear for every page."""
     frame = KBFrame(request, kb_id, tab="kb-detail")
-    rows = readable_in_kb(frame.principal, frame.kb)
-    sums = rows.order_by().aggregate(chunks=Sum("chunk_count"), size=Sum("size_bytes"))
+    sums = frame.reader.readable.order_by().aggregate(chunks=Sum("chunk_count"), size=Sum("size_bytes"))
     return _dialog(request, frame, "knowledge/kb_about.html", sums=sums)
 
 

@@ -107,11 +107,15 @@ class ListState:
             size=int(params.get("size", SIZE)),
         )
         if not filters.narrows:
-            root_key = self.place.root.key if self.place else ""
-            return replace(filters, is_browsing=True, root_key=root_key, path=self.folder)
+            return replace(filters, is_browsing=True, root_key=self._root_key, path=self.folder)
         if params.get("path") or params.get("root"):
-            return replace(filters, root_key=self.place.root.key if self.place else "", path=self.folder)
+            return replace(filters, root_key=self._root_key, path=self.folder)
         return filters
+
+    @property
+    def _root_key(self) -> str:
+        """The root to narrow to; none where there is only one, so that the database has less to think about."""
+        return self.place.root.key if self.place and len(self.places) > 1 else ""
 
 
 def address(path: str, query: str) -> str:

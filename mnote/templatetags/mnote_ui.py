@@ -18,7 +18,7 @@ from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, npgettext, pgettext
+from django.utils.translation import gettext_lazy, ngettext, npgettext, pgettext, pgettext_lazy
 
 register = template.Library()
 
@@ -88,32 +88,35 @@ ICONS = {
 }  # fmt: skip
 
 
+#: Lazy, because a list asks for one word a row: making all seven each time is what takes the time.
+_LAMP_WORDS = {
+    "queued": pgettext_lazy("lamp", "queued"),
+    "parsing": pgettext_lazy("lamp", "parsing"),
+    "indexed": pgettext_lazy("lamp", "indexed"),
+    "failed": pgettext_lazy("lamp", "failed"),
+    "stale": pgettext_lazy("lamp", "stale"),
+    "deleted": pgettext_lazy("lamp", "deleted"),
+    "skipped": pgettext_lazy("lamp", "skipped"),
+}
+_LAMP_MEANINGS = {
+    "queued": gettext_lazy("Will be read; nothing to do."),
+    "parsing": gettext_lazy("Being read now."),
+    "indexed": gettext_lazy("Searchable, and equal to the file."),
+    "failed": gettext_lazy("Could not be read; somebody has to look."),
+    "stale": gettext_lazy("Searchable, but the file has changed since."),
+    "deleted": gettext_lazy("The file or its source is gone; the copy in the index is being removed."),
+    "skipped": gettext_lazy("Left out, with a reason; not an error."),
+}
+
+
 def lamp_word(status: str) -> str:
     """Give the one word people read for a lamp, in the active language. Unknown states are said as they are."""
-    words = {
-        "queued": pgettext("lamp", "queued"),
-        "parsing": pgettext("lamp", "parsing"),
-        "indexed": pgettext("lamp", "indexed"),
-        "failed": pgettext("lamp", "failed"),
-        "stale": pgettext("lamp", "stale"),
-        "deleted": pgettext("lamp", "deleted"),
-        "skipped": pgettext("lamp", "skipped"),
-    }
-    return words.get(status, status)
+    return str(_LAMP_WORDS.get(status, status))
 
 
 def lamp_meaning(status: str) -> str:
     """Give the sentence that explains a lamp: its tooltip, and the legend."""
-    meanings = {
-        "queued": _("Will be read; nothing to do."),
-        "parsing": _("Being read now."),
-        "indexed": _("Searchable, and equal to the file."),
-        "failed": _("Could not be read; somebody has to look."),
-        "stale": _("Searchable, but the file has changed since."),
-        "deleted": _("The file or its source is gone; the copy in the index is being removed."),
-        "skipped": _("Left out, with a reason; not an error."),
-    }
-    return meanings.get(status, "")
+    return str(_LAMP_MEANINGS.get(status, ""))
 
 
 @register.inclusion_tag("_components/lamp.html")

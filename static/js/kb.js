@@ -167,14 +167,22 @@
   });
 
   /* The poller. */
-  const isOnPage = (element) => !element.id || $(`#${CSS.escape(element.id)}`);
+  const isOnPage = (element) => $(element.getAttribute("hx-swap-oob").split(":")[1] || `#${CSS.escape(element.id)}`);
+  /* Whether rows may come and go by themselves: nobody points at the list, types, has chosen or opened anything in it. */
+  const isCalm = () => {
+    const list = $("#doc-list");
+    if (!list) return false;
+    if ("empty" in list.dataset) return true;
+    return scrollY < 40 && !list.matches(":hover, :focus-within") && !isDrawerOpen() && !boxes().some((each) => each.checked);
+  };
   doc.addEventListener("htmx:configRequest", ({ detail }) => {
     if (detail.elt.id !== "kb-live") return;
     const ids = $$("[data-doc]").map((each) => each.dataset.doc);
     const open = isDrawerOpen() ? $("#document")?.dataset.document : "";
     detail.parameters.docs = [...new Set([...ids, open])].filter(Boolean).slice(0, 1000).join(",");
     if ($("tr.folder")) detail.parameters.folders = "1";
-    if ($("#doc-list[data-empty]")) detail.parameters.empty = "1";
+    if ($("#kb-tree[data-bare]")) detail.parameters.bare = "1";
+    if (isCalm()) detail.parameters.calm = "1";
   });
   doc.addEventListener("htmx:beforeSwap", ({ detail }) => {
     if (!detail.elt?.matches?.("#kb-live, #kb-list-live") || detail.xhr.status !== 200) return;
