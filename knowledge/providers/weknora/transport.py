@@ -61,19 +61,18 @@ class Transport:
         """The time as the server tells it, for its own times."""
         return datetime.fromtimestamp(time.time() + self._clock_skew, tz=UTC)
 
-    def call(
-        self, method: str, path: str, *, timeouts: Timeouts = READ, repeat: bool | None = None, **parts: Any
-    ) -> Any:
-        """Make one call and return the decoded body. Raises ProviderError and nothing else.
+    def call(self, method: str, path: str, *, repeat: bool | None = None, **parts: Any) -> Any:
+        """Make one call and return the decoded body; `parts` as of the door. Raises ProviderError and nothing else.
 
-        `repeat` says that the call does no harm twice; None decides by the method.
+        `repeat` says that the call does no harm twice; None decides by the method. A server that names a time to come
+        back is not waited for here: its error says when.
         """
         may_repeat = method in ("GET", "PUT", "DELETE") if repeat is None else repeat
         for tries_left in range(_MORE_TRIES if may_repeat else 0, -1, -1):
             try:
-                return self._once(method, path, timeouts=timeouts, is_idempotent=may_repeat, **parts)
-            except ServerError:
-                if not tries_left:
+                return self._once(method, path, **parts)
+            except ProviderUnavailable as error:
+                if not tries_left or type(error) not in _PASSING or error.retry_after is not None:
                     raise
                 time.sleep(random.uniform(0.05, 0.3))  # noqa: S311 jitter
         raise AssertionError("unreachable")
