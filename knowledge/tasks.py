@@ -7,15 +7,28 @@ from typing import Any
 from celery import shared_task
 from django.utils import timezone
 
-from knowledge.models import Document, KnowledgeBase, Source
-from knowledge.services import batches, claims, drain, reconcile, registry, removal, sources, sync, web_import
-from mnote.jobs import JobContext, job
-from mnote.models import Root
+from knowledge.models import Document, KnowledgeBase, ProviderKind, Source
+from knowledge.services import (
+    batches,
+    claims,
+    drain,
+    index_refresh,
+    reconcile,
+    registry,
+    removal,
+    sources,
+    sync,
+    web_import,
+)
+from mnote.jobs import JobContext, Postpone, job
+from mnote.models import Root, Workspace
 from mnote.principals import Principal
 from mnote.services import jobs
 
 #: A first look at a million files on a slow share takes hours.
 _LONG = 6 * 3600
+#: How soon a refresh of an index looks whether what it queued is back.
+_LOOK_AGAIN_SECONDS = 3.0
 
 
 @job("knowledge.sync_source", max_attempts=3, deadline_seconds=_LONG)
@@ -45,6 +58,8 @@ def resource_parse(context: JobContext) -> dict[str, Any]:
     place = context.payload.get("slot", 0)  # one key, one running job: see the dedup key of `registry.request_work`
     worker = f"slot {place}{claims.PLACE}{context.job.id}.{context.job.attempt}"
     drained = drain.drain(kb=kb, worker=worker, beat=context.beat)
+    if kb.provider == ProviderKind.LOCAL:
+        index_refresh.request_if_needed(kb.workspace)
     if drained.more:
         registry.request_work(kb)
     elif drained.again_at:
@@ -77,6 +92,16 @@ def batch(context: JobContext) -> dict[str, Any]:
         action=batches.Action(context.payload["action"]),
     )
     return {"done": done.count, "passedOver": done.passed_over}
+
+
+@job("evidence_index_refresh", queue="bulk", max_attempts=5)
+def evidence_index_refresh(context: JobContext) -> dict[str, Any]:
+    workspace = Workspace.objects.filter(pk=context.payload["workspace_id"]).first()
+    if workspace is None:
+        return {"skipped": "no longer wanted"}
+    if index_refresh.refresh(workspace=workspace, beat=context.beat):
+        raise Postpone(_LOOK_AGAIN_SECONDS)
+    return {}
 
 
 @job("workspace_sanity_check", queue="bulk", max_attempts=3)
@@ -118,6 +143,7 @@ def schedule_syncs() -> None:
         sources.request_sync(source=source, trigger="schedule")
     claims.release_lost()
     drain.restart_waiting()
+    index_refresh.request_where_needed()
     for kb in reconcile.unchecked():
         jobs.enqueue(
             kind="workspace_sanity_check",

@@ -10,7 +10,7 @@ from datetime import datetime
 from knowledge.models import Document, IndexStatus, KnowledgeBase
 from knowledge.services import claims, documents, registry
 from knowledge.services.ingest import Tally, ingest
-from knowledge.services.outages import PAUSE_SECONDS, Outage
+from knowledge.services.outages import Outage
 
 _BATCH = 32
 #: After this long a job makes room for other knowledge bases and queues itself again.
@@ -80,8 +80,9 @@ def _ingest(kb: KnowledgeBase, worker: str, claimed: Sequence[Document], tally: 
     try:
         ingest(kb=kb, worker=worker, claimed=claimed, tally=tally, beat=live)
     except Outage as outage:
-        documents.put_back(worker=worker, documents=claimed, code=outage.code, seconds=PAUSE_SECONDS)
-        return False
+        documents.put_back(worker=worker, documents=claimed, code=outage.code, seconds=outage.seconds)
+        tally.outages += 1
+        return outage.seconds == 0 and tally.outages == 1
     finally:
         claims.release(worker=worker, claimed=claimed)
     return True

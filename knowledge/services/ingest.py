@@ -49,6 +49,7 @@ class Tally:
 
     indexed: int = 0
     failed: int = 0
+    outages: int = 0
     gone_roots: set[int] = field(default_factory=set)
 
 

@@ -14,15 +14,18 @@ log = logging.getLogger(__name__)
 #: How long documents wait for their folder, their provider or a disk before they are tried again.
 ROOT_PAUSE_SECONDS = 30.0
 PAUSE_SECONDS = 15.0
+#: A damaged index was set aside when it was met: the next call finds a new one.
+_MENDED = frozenset({"index-damaged"})
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class Outage(Exception):
-    """Nothing can be indexed now. `code` is the reason that the waiting documents get."""
+    """Nothing can be indexed now. `code` is the reason that the waiting documents get; after `seconds` they are tried
+    again, at once where what was wrong has been put right."""
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, *, seconds: float = PAUSE_SECONDS) -> None:
         super().__init__(code)
-        self.code = code
+        self.code, self.seconds = code, seconds
 
 
 @contextmanager
@@ -34,10 +37,16 @@ def outages() -> Iterator[None]:
         if not is_outage(error):
             raise
         log.warning("the provider does not work", extra={"code": error.code})
-        raise Outage(error.code) from error
+        raise Outage(error.code, seconds=_pause_after(error)) from error
     except OSError as error:
         log.warning("the data folder does not take what was made", extra={"errno": error.errno})
         raise Outage("disk_full" if error.errno in _FULL else "disk_error") from error
+
+
+def _pause_after(error: ProviderError) -> float:
+    if error.retry_after is not None:
+        return error.retry_after
+    return 0.0 if error.code in _MENDED else PAUSE_SECONDS
 
 
 def is_outage(error: ProviderError) -> bool:

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from knowledge.parsing.base import ParseError, ParseLimits
 from knowledge.parsing.page_images import PageImage
-from knowledge.parsing.registry import parser_for, type_for_name
+from knowledge.parsing.registry import SUPPORTED, parser_for, type_for_name
 from knowledge.parsing.source_map import SourceMap
 from knowledge.parsing.worker_pool import ParsePool
 from knowledge.services import artifacts
@@ -56,6 +56,18 @@ def known_all(*, workspace_id: str, wanted: Iterable[tuple[str, str]]) -> dict[t
     keys = {(source_hash, name): key for source_hash, name in wanted if (key := _key(source_hash, name))}
     kept = artifacts.load_all(workspace_id=workspace_id, wanted=keys.values())
     return {each: kept[key] for each, key in keys.items() if key in kept}
+
+
+def revision_of(name: str) -> tuple[str, str] | None:
+    """Return the parser of today for files of this name, as (provider, revision); None for files that are not read."""
+    key = _key("", name)
+    return key[1:] if key else None
+
+
+def current_revisions() -> frozenset[tuple[str, str]]:
+    """Return all parsers of today, as (provider, revision)."""
+    names = [f"name.{extension}" for extension in SUPPORTED] + ["makefile", "readme"]
+    return frozenset(found for name in names if (found := revision_of(name)))
 
 
 def _key(source_hash: str, name: str) -> tuple[str, str, str] | None:

@@ -37,7 +37,7 @@ from knowledge.providers.base import (
 )
 from knowledge.providers.local import index, reads, search
 from knowledge.providers.local.reads import StoredBlock, StoredEdge
-from knowledge.providers.local.rows import ContentRows, content_rows, resource_id_of
+from knowledge.providers.local.rows import ContentRows, content_rows, resource_id, resource_id_of
 from knowledge.providers.local.schema import SCHEMA_REV
 from knowledge.providers.local.store import Store
 from knowledge.providers.local.tokens import TOKENIZER_REV
@@ -200,9 +200,31 @@ class LocalProvider:
         `finish_rebuild`), `tokenizer` (call `rebuild_words`), None when nothing is wrong."""
         return self._store.rebuild_reason(workspace_id)
 
-    def finish_rebuild(self, workspace_id: str) -> None:
-        """Note that everything was ingested again."""
-        self._store.finish_rebuild(workspace_id)
+    def begin_rebuild(self, workspace_id: str, reason: str) -> None:
+        """Note that content must be ingested again; searches say so until `finish_rebuild`."""
+        self._store.begin_rebuild(workspace_id, reason)
+
+    def finish_rebuild(self, workspace_id: str, *, unconfirmed: str | None = None) -> None:
+        """Note that everything was ingested again; `unconfirmed` as returned by the method of that name."""
+        self._store.finish_rebuild(workspace_id, unconfirmed=unconfirmed)
+
+    def is_there(self, workspace_id: str) -> bool:
+        """Say whether this workspace has an index file at all."""
+        return self._store.is_there(workspace_id)
+
+    def unconfirmed(self, workspace_id: str) -> str | None:
+        """Return a mark while this workspace's index was made from nothing and nobody checked that nothing is missing
+        in it: it may have been deleted. None when it was checked, or is not there."""
+        return self._store.unconfirmed(workspace_id)
+
+    def document_id_of(self, source_hash: str, provider: str, revision: str) -> ProviderDocumentId:
+        """Return the id that a content has when this parser read it."""
+        return ProviderDocumentId(resource_id(source_hash, provider, revision))
+
+    def parsers(self, workspace_id: str) -> set[tuple[str, str]]:
+        """Return the parsers, as (provider, revision), that read what is held."""
+        with self._store.reading(workspace_id) as connection:
+            return reads.parsers(connection)
 
     def rebuild_words(self, workspace_id: str) -> None:
         """Make the words of all stored blocks anew, from the stored text. Searches see the old ones until the end."""

@@ -143,6 +143,11 @@ def source_hashes(connection: apsw.Connection, resource_ids: Sequence[str]) -> d
     return dict(connection.execute(_HASHES, (json.dumps(list(resource_ids)),)))
 
 
+def parsers(connection: apsw.Connection) -> set[tuple[str, str]]:
+    """Return the parsers of all resources, as (provider, revision)."""
+    return set(connection.execute("SELECT DISTINCT provider, parser_revision FROM evidence_resource"))
+
+
 def _chunk(stored: StoredBlock) -> Chunk:
     return Chunk(
         chunk_id=stored.block_id,

@@ -32,27 +32,32 @@ class ContentRows:
 
 def resource_id_of(source_map: SourceMap) -> str:
     """Return the id of a content: the same bytes read by the same parser are one resource, wherever they lie."""
-    return "res_" + _digest(source_map.source_hash, source_map.provider, source_map.model_version, length=24)
+    return resource_id(source_map.source_hash, source_map.provider, source_map.model_version)
+
+
+def resource_id(source_hash: str, provider: str, revision: str) -> str:
+    """Return the id of the content with this hash as read by this parser."""
+    return "res_" + _digest(source_hash, provider, revision, length=24)
 
 
 def content_rows(source_map: SourceMap) -> ContentRows:
     """Return all rows of a content, block ids and section ids made unique across the workspace."""
-    resource_id = resource_id_of(source_map)
+    content_id = resource_id_of(source_map)
     paths = {section.id: section.path for section in source_map.sections}
     return ContentRows(
-        resource_id=resource_id,
+        resource_id=content_id,
         blocks=tuple(
-            _block_row(resource_id, ordinal, block, paths.get(block.section_id or "", ()), source_map)
+            _block_row(content_id, ordinal, block, paths.get(block.section_id or "", ()), source_map)
             for ordinal, block in enumerate(source_map.blocks)
         ),
-        sections=tuple(_section_row(resource_id, n, section) for n, section in enumerate(source_map.sections)),
-        edges=tuple(_edge_rows(resource_id, source_map)),
+        sections=tuple(_section_row(content_id, n, section) for n, section in enumerate(source_map.sections)),
+        edges=tuple(_edge_rows(content_id, source_map)),
         bodies=tuple(joined_tokens(block.text) for block in source_map.blocks),
     )
 
 
 def joined_tokens(*texts: str) -> str:
-    return " ".join(token for text in texts for token in tokens(text))
+    return " ".join([token for text in texts for token in tokens(text)])
 
 
 def head_tokens(title: str | None, section_path: Sequence[str], file_names: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from uuid import uuid4
 
 import apsw
 
@@ -112,10 +113,24 @@ class Store:
             meta = read_meta(connection)
         return meta.get("rebuild") or (None if meta["tokenizer_rev"] == TOKENIZER_REV else "tokenizer")
 
-    def finish_rebuild(self, workspace_id: str) -> None:
-        """Note that everything was given again."""
+    def begin_rebuild(self, workspace_id: str, reason: str) -> None:
+        """Note that content must be given again; searches say so until `finish_rebuild`."""
+        with self.writing(workspace_id) as connection:
+            write_meta(connection, "rebuild", reason)
+
+    def finish_rebuild(self, workspace_id: str, *, unconfirmed: str | None = None) -> None:
+        """Note that everything was given again, and that the file `unconfirmed` is whole."""
         with self.writing(workspace_id) as connection:
             connection.execute("DELETE FROM evidence_meta WHERE key = 'rebuild'")
+            connection.execute("DELETE FROM evidence_meta WHERE key = 'unconfirmed' AND value = ?", (unconfirmed,))
+
+    def is_there(self, workspace_id: str) -> bool:
+        return self.path(workspace_id).exists()
+
+    def unconfirmed(self, workspace_id: str) -> str | None:
+        """Return the mark of a file that was made from nothing and of which nobody said yet that it is whole."""
+        with self.reading(workspace_id) as connection:
+            return read_meta(connection).get("unconfirmed")
 
     def drop(self, workspace_id: str) -> None:
         """Remove a workspace's folder and all in it. Unknown is success."""
@@ -186,6 +201,8 @@ def write_meta(connection: apsw.Connection, key: str, value: str) -> None:
 
 def _open(path: Path) -> _Opened:
     path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        _remove_remains(path)
     connection = _raw(path)
     try:
         identity = _prepare(connection, path)
@@ -220,6 +237,14 @@ def _raw(path: Path) -> apsw.Connection:
     return connection
 
 
+def _remove_remains(path: Path) -> None:
+    """Remove the write-ahead log of a file that is gone: the engine would take it for that of the new one."""
+    with _locked(path.parent):
+        if not path.exists():
+            for suffix in ("-wal", "-shm"):
+                Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
 def _meta_or_none(connection: apsw.Connection) -> dict[str, str] | None:
     """Return the meta table, None where there are no tables yet."""
     if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'evidence_meta'").get:
@@ -235,6 +260,8 @@ def _create(connection: apsw.Connection, *, rebuild: str | None = None) -> None:
             _create_tables(connection)
             if rebuild:
                 write_meta(connection, "rebuild", rebuild)
+            else:
+                write_meta(connection, "unconfirmed", uuid4().hex)
 
 
 def _create_tables(connection: apsw.Connection) -> None:
