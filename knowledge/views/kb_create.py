@@ -28,7 +28,7 @@ from knowledge.services.forecasts import QUIET, Choice, Forecast, forecast
 from knowledge.services.sync import READABLE
 from knowledge.views.choosing import principal_of
 from knowledge.views.picking import Pick, Picking
-from mnote.exceptions import AppError, Invalid, NotFound
+from mnote.exceptions import AppError, Forbidden, Invalid, NotFound
 from mnote.files.opening import EntryKind
 from mnote.htmx import is_fragment
 from mnote.ids import text_key
@@ -53,7 +53,7 @@ _SECONDS, _REVIEW_SECONDS = 1.5, 4.0
 def new(request: HttpRequest) -> HttpResponse:
     flow = Flow(request)
     if not flow.workspaces:
-        return render(request, "knowledge/kb_new_none.html", {"flow": flow}, status=403)
+        return _refused(request)
     if request.method == "GET":
         return _show(request, flow)
     given = request.POST
@@ -77,7 +77,18 @@ def new(request: HttpRequest) -> HttpResponse:
 def estimate(request: HttpRequest) -> HttpResponse:
     """What the present picks would mean."""
     flow = Flow(request)
+    if not flow.workspaces:
+        return _refused(request)
     return render(request, "knowledge/_kb_forecast.html", {"flow": flow, "found": flow.forecast})
+
+
+def _refused(request: HttpRequest) -> HttpResponse:
+    """Say whom to ask, to people who see a workspace but manage none; to others there is nothing here."""
+    if not access.workspaces_for(principal_of(request)).exists():
+        raise NotFound
+    if is_fragment(request):
+        raise Forbidden
+    return render(request, "knowledge/kb_new_none.html", status=Forbidden.status)
 
 
 def _create(request: HttpRequest, flow: Flow, *, is_paused: bool) -> HttpResponse:
