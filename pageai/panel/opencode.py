@@ -1,0 +1,298 @@
+"""opencode as the host uses it beside OpenHub: sessions pinned to a folder, what waits for a person, what was changed.
+
+OpenHub forgets to name the folder when it answers a question and drops permission requests altogether, so the host
+answers both here. Always with `directory`: without it opencode looks in the folder that it was started in.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from mnote.http import build_client
+from pageai.panel.asking import SHORT, TIMEOUTS, Asker, as_list
+from pageai.panel.connection import Connection
+from pageai.panel.errors import PanelProtocolError, PanelRefused
+
+LAYER = "opencode"
+_CHANGING_TOOLS = frozenset({"edit", "write", "apply_patch", "patch", "multiedit"})
+_MAX_DIFF = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One permission rule. Of the rules that match, the last decides."""
+
+    permission: str
+    pattern: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A permission request. `path` is the absolute file that would change, "" when it is about something else."""
+
+    id: str
+    session_id: str
+    permission: str
+    patterns: tuple[str, ...] = ()
+    path: str = ""
+    diff: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    label: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question of a question request."""
+
+    text: str
+    header: str = ""
+    choices: tuple[Choice, ...] = ()
+    may_choose_more: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionRequest:
+    id: str
+    session_id: str
+    questions: tuple[Question, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A file that a tool call changed, by its absolute path; `diff` is a unified diff, "" when opencode tells none."""
+
+    call_id: str
+    tool: str
+    path: str
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A finished tool call: its name and its output."""
+
+    call_id: str
+    tool: str
+    output: str = field(repr=False, default="")
+
+
+class Opencode:
+    """The opencode of one connection. Every call may raise PanelUnavailable, PanelProtocolError, PanelRefused."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._asker = _asker(connection)
+
+    def create_session(self, *, directory: str, title: str, rules: Sequence[Rule]) -> str:
+        """Make a session that works in `directory` for good, and return its id."""
+        made = self._asker.mapping(
+            "POST", "/session", params={"directory": directory}, json={"title": title, "permission": _written(rules)}
+        )
+        if made.get("directory") != directory:
+            raise PanelProtocolError(layer=LAYER, reason="the session is in another folder")
+        return _id_of(made, "ses_")
+
+    def set_rules(self, session_id: str, *, directory: str, rules: Sequence[Rule]) -> None:
+        """Replace the permission rules of a session."""
+        self._on(session_id, "PATCH", "", directory, json={"permission": _written(rules)})
+
+    def worktree(self, directory: str) -> str:
+        """Return the folder that patterns of rules are relative to: the top of a git repository, else "/"."""
+        found = self._asker.mapping("GET", "/path", params={"directory": directory}).get("worktree")
+        return found if isinstance(found, str) and found.startswith("/") else "/"
+
+    def add_note(self, session_id: str, *, directory: str, text: str) -> None:
+        """Tell a session something that belongs to no turn; no model is asked."""
+        note = {"noReply": True, "parts": [{"type": "text", "text": text, "synthetic": True}]}
+        self._on(session_id, "POST", "/message", directory, json=note)
+
+    def is_busy(self, session_id: str, *, directory: str) -> bool:
+        listed = self._asker.mapping("GET", "/session/status", params={"directory": directory}, timeouts=SHORT)
+        return session_id in listed
+
+    def abort(self, session_id: str, *, directory: str) -> None:
+        self._on(session_id, "POST", "/abort", directory)
+
+    def permission_requests(self, *, directory: str) -> list[Request]:
+        listed = self._asker.json("GET", "/permission", params={"directory": directory}, timeouts=SHORT)
+        return [_request_of(each) for each in as_list(listed, LAYER)]
+
+    def question_requests(self, *, directory: str) -> list[QuestionRequest]:
+        listed = self._asker.json("GET", "/question", params={"directory": directory}, timeouts=SHORT)
+        return [_question_request_of(each) for each in as_list(listed, LAYER)]
+
+    def allow_once(self, request_id: str, *, directory: str) -> bool:
+        """Allow one request. False when it no longer waits."""
+        return self._reply("permission", request_id, directory, {"reply": "once"})
+
+    def decline(self, request_id: str, *, directory: str, message: str) -> bool:
+        """Decline one request; with a message the agent goes on without. False when it no longer waits."""
+        return self._reply("permission", request_id, directory, {"reply": "reject", "message": message})
+
+    def answer(self, request_id: str, *, directory: str, answers: Sequence[Sequence[str]]) -> bool:
+        """Answer a question request. False when it no longer waits."""
+        return self._reply("question", request_id, directory, {"answers": [list(each) for each in answers]})
+
+    def dismiss(self, request_id: str, *, directory: str) -> bool:
+        """Leave a question request unanswered. False when it no longer waits."""
+        return self._post(f"/question/{request_id}/reject", directory, None)
+
+    def add_mcp_server(self, name: str, *, directory: str, url: str, token: str) -> bool:
+        """Let the agents of a folder use an MCP server, and say whether it is connected."""
+        config = {"type": "remote", "url": url, "enabled": True, "headers": {"Authorization": f"Bearer {token}"}}
+        states = self._asker.mapping(
+            "POST", "/mcp", params={"directory": directory}, json={"name": name, "config": config}
+        )
+        state = states.get(name)
+        return isinstance(state, dict) and state.get("status") == "connected"
+
+    def last_turn(self, session_id: str, *, directory: str) -> tuple[list[Change], list[ToolCall]]:
+        """Return what the tool calls after the newest message of the person changed and gave, in their order."""
+        listed = as_list(self._on(session_id, "GET", "/message", directory), LAYER)
+        parts = [part for message in _newest_turn(listed) for part in _parts_of(message)]
+        return [each for part in parts for each in _changes_of(part)], [
+            each for part in parts for each in _calls_of(part)
+        ]
+
+    def _on(self, session_id: str, method: str, what: str, directory: str, **parts: Any) -> Any:
+        return self._asker.json(method, f"/session/{session_id}{what}", params={"directory": directory}, **parts)
+
+    def _reply(self, kind: str, request_id: str, directory: str, body: Mapping[str, Any]) -> bool:
+        return self._post(f"/{kind}/{request_id}/reply", directory, body)
+
+    def _post(self, path: str, directory: str, body: Mapping[str, Any] | None) -> bool:
+        try:
+            self._asker.json("POST", path, params={"directory": directory}, json=body or {})
+        except PanelRefused as error:
+            if error.status != 404:
+                raise
+            return False
+        return True
+
+
+def basic_auth(connection: Connection) -> str:
+    """Return the value of the Authorization header."""
+    return "Basic " + base64.b64encode(":".join(connection.opencode_auth).encode()).decode()
+
+
+def _written(rules: Sequence[Rule]) -> list[dict[str, str]]:
+    return [{"permission": each.permission, "pattern": each.pattern, "action": each.action} for each in rules]
+
+
+def _id_of(made: Mapping[str, Any], prefix: str) -> str:
+    found = made.get("id")
+    if not isinstance(found, str) or not found.startswith(prefix):
+        raise PanelProtocolError(layer=LAYER, reason="no id")
+    return found
+
+
+def _request_of(given: Mapping[str, Any]) -> Request:
+    metadata = given.get("metadata")
+    facts = metadata if isinstance(metadata, dict) else {}
+    patterns = given.get("patterns")
+    return Request(
+        id=str(given.get("id", "")),
+        session_id=str(given.get("sessionID", "")),
+        permission=str(given.get("permission", "")),
+        patterns=tuple(map(str, patterns)) if isinstance(patterns, list) else (),
+        path=str(facts.get("filepath") or ""),
+        diff=str(facts.get("diff") or "")[:_MAX_DIFF],
+        command=str(facts.get("command") or "")[:2000],
+    )
+
+
+def _question_request_of(given: Mapping[str, Any]) -> QuestionRequest:
+    listed = given.get("questions")
+    questions = [_question_of(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    return QuestionRequest(
+        id=str(given.get("id", "")), session_id=str(given.get("sessionID", "")), questions=tuple(questions)
+    )
+
+
+def _question_of(given: Mapping[str, Any]) -> Question:
+    options = given.get("options")
+    listed = [each for each in options if isinstance(each, dict)] if isinstance(options, list) else []
+    return Question(
+        text=str(given.get("question", "")),
+        header=str(given.get("header", "")),
+        choices=tuple(
+            Choice(label=str(each.get("label", "")), description=str(each.get("description", ""))) for each in listed
+        ),
+        may_choose_more=given.get("multiple") is True,
+    )
+
+
+def _newest_turn(messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    roles = [_info_of(each).get("role") for each in messages]
+    asked = [index for index, role in enumerate(roles) if role == "user"]
+    return messages[asked[-1] :] if asked else ()
+
+
+def _info_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = message.get("info")
+    return found if isinstance(found, dict) else {}
+
+
+def _parts_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = message.get("parts")
+    return (
+        [each for each in found if isinstance(each, dict) and each.get("type") == "tool"]
+        if isinstance(found, list)
+        else []
+    )
+
+
+def _changes_of(part: Mapping[str, Any]) -> list[Change]:
+    state = part.get("state")
+    if not isinstance(state, dict) or state.get("status") != "completed" or part.get("tool") not in _CHANGING_TOOLS:
+        return []
+    metadata, given = _mapping(state.get("metadata")), _mapping(state.get("input"))
+    files = metadata.get("files")
+    if isinstance(files, list):  # a patch over several files
+        told = [
+            (_mapping(each).get("filePath"), _mapping(each).get("patch") or _mapping(each).get("diff"))
+            for each in files
+        ]
+    else:
+        told = [(metadata.get("filepath") or given.get("filePath"), metadata.get("diff"))]
+    return [
+        Change(call_id=str(part.get("callID", "")), tool=str(part["tool"]), path=path, diff=str(diff or "")[:_MAX_DIFF])
+        for path, diff in told
+        if isinstance(path, str) and path
+    ]
+
+
+def _calls_of(part: Mapping[str, Any]) -> list[ToolCall]:
+    state = _mapping(part.get("state"))
+    if state.get("status") != "completed":
+        return []
+    return [
+        ToolCall(
+            call_id=str(part.get("callID", "")), tool=str(part.get("tool", "")), output=str(state.get("output") or "")
+        )
+    ]
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+@lru_cache(maxsize=4)
+def _asker(connection: Connection) -> Asker:
+    client = build_client(
+        connection.opencode_url,
+        role="opencode",
+        timeouts=TIMEOUTS,
+        headers={"Authorization": basic_auth(connection)},
+        tries=2,
+    )
+    return Asker(client=client, layer=LAYER)

@@ -1,0 +1,71 @@
+"""OpenHub's tokens, made by us: a signed claim, and the key in OpenHub's Redis without which it counts for nothing.
+
+The browser never sees one. They are short-lived; deleting the key ends a token at once.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+import redis
+
+from pageai.panel.connection import Connection
+from pageai.panel.errors import PanelUnavailable
+
+LASTS = timedelta(minutes=10)
+_SECONDS_TO_CONNECT, _SECONDS_TO_ANSWER = 2.0, 5.0
+
+T = TypeVar("T")
+
+
+def sign(*, secret: str, user_id: int, username: str, is_admin: bool, expires: datetime) -> str:
+    """Return a JWT (HS256) with exactly the claims that OpenHub reads. It trusts them: no table is looked at."""
+    claims = {"sub": username, "id": user_id, "is_admin": is_admin, "exp": int(expires.timestamp())}
+    head = f"{_packed({'alg': 'HS256', 'typ': 'JWT'})}.{_packed(claims)}"
+    signature = hmac.new(secret.encode(), head.encode(), hashlib.sha256).digest()
+    return f"{head}.{_text(signature)}"
+
+
+class TokenStore:
+    """The token keys in OpenHub's Redis. One connection per call, so that nothing of it outlives a fork or a loop."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._url = connection.redis_url
+
+    def put(self, token: str, *, username: str, now: datetime) -> None:
+        """Let a token count until it expires. Raises PanelUnavailable."""
+        value = json.dumps({"username": username, "created_at": now.isoformat()})
+        self._ask(lambda client: client.set(f"token:{token}", value, ex=int(LASTS.total_seconds())))
+
+    def drop(self, token: str) -> None:
+        """End a token. Raises PanelUnavailable."""
+        self._ask(lambda client: client.delete(f"token:{token}"))
+
+    def _ask(self, call: Callable[[redis.Redis], T]) -> T:
+        try:
+            client = redis.Redis.from_url(
+                self._url,
+                protocol=2,
+                socket_connect_timeout=_SECONDS_TO_CONNECT,
+                socket_timeout=_SECONDS_TO_ANSWER,
+                decode_responses=True,
+            )
+            with client:
+                return call(client)
+        except (redis.RedisError, OSError, ValueError):
+            # The original error may name the address.
+            raise PanelUnavailable(layer="openhub_redis") from None
+
+
+def _packed(value: object) -> str:
+    return _text(json.dumps(value, separators=(",", ":")).encode())
+
+
+def _text(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()

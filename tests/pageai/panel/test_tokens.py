@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import base64
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import requests
+
+from pageai.panel import tokens
+from pageai.panel.connection import Connection
+from pageai.panel.errors import PanelUnavailable
+from pageai.panel.openhub import OpenHub
+from pageai.panel.tokens import TokenStore
+from tests.stubs.openhub import OpenHubStub
+
+_NOW = datetime.now(UTC)
+
+
+def me(hub: OpenHubStub, token: str) -> int:
+    return requests.get(f"{hub.url}/api/auth/me", headers={"Authorization": f"Bearer {token}"}, timeout=5).status_code
+
+
+def test_sign_writes_exactly_the_claims_openhub_reads() -> None:
+    token = tokens.sign(secret="s" * 32, user_id=7, username="mnote_x", is_admin=False, expires=_NOW)
+
+    head, claims, _signature = token.split(".")
+    read = [json.loads(base64.urlsafe_b64decode(part + "==")) for part in (head, claims)]
+    assert read == [
+        {"alg": "HS256", "typ": "JWT"},
+        {"sub": "mnote_x", "id": 7, "is_admin": False, "exp": int(_NOW.timestamp())},
+    ]
+
+
+def test_token_counts_until_it_is_dropped(hub: OpenHubStub, connection: Connection) -> None:
+    openhub = OpenHub(connection)
+
+    token = openhub.token_for(user_id=1, username="alice", now=_NOW)
+    before = me(hub, token)
+    openhub.drop_token(token)
+
+    assert (before, me(hub, token)) == (200, 401)
+
+
+def test_token_of_another_secret_does_not_count(hub: OpenHubStub, connection: Connection) -> None:
+    token = tokens.sign(
+        secret="another", user_id=1, username="alice", is_admin=True, expires=_NOW + timedelta(minutes=5)
+    )
+    TokenStore(connection).put(token, username="alice", now=_NOW)
+
+    assert me(hub, token) == 401
+
+
+def test_token_key_ends_by_itself(hub: OpenHubStub, connection: Connection) -> None:
+    token = OpenHub(connection).token_for(user_id=1, username="alice", now=_NOW)
+
+    hub.redis.ends[f"token:{token}"] = 0
+
+    assert me(hub, token) == 401
+
+
+def test_store_says_which_layer_is_down(hub: OpenHubStub, connection: Connection) -> None:
+    hub.redis.is_down = True
+
+    with pytest.raises(PanelUnavailable) as caught:
+        OpenHub(connection).token_for(user_id=1, username="alice", now=_NOW)
+
+    assert caught.value.layer == "openhub_redis"
+    assert "127.0.0.1" not in str(caught.value)
+
+
+def test_connection_shows_no_secret(connection: Connection) -> None:
+    shown = repr(connection)
+
+    assert not [
+        each for each in (connection.jwt_secret, connection.redis_url, connection.opencode_password) if each in shown
+    ]
