@@ -23,6 +23,8 @@ from knowledge.providers.weknora.states import (
 
 #: Passages are counted for so many documents a call; the others come back without a count, to be asked for again.
 COUNTS_A_CALL = 20
+#: How often the pages of a list are read until they hold as many rows as there are.
+_READINGS = 6
 #: Traces read in one call for documents that show no sign of life.
 TRACES_A_CALL = 10
 
@@ -67,9 +69,9 @@ def _counted(connection: Connection, row: DocumentRow, state: DocumentState) -> 
 
 
 def _all_rows(connection: Connection, kb: KBRef) -> list[DocumentRow]:
-    """Rows can change places between two pages, so pages that hold fewer than there are are read once more."""
+    """Rows of equal times change places between two pages, so pages that together lack some are read again."""
     rows: dict[str, DocumentRow] = {}
-    for _attempt in range(2):
+    for _reading in range(_READINGS):
         if len(rows) >= _read_pages(connection, kb, rows):
             break
     _read_pages(connection, kb, rows, status="deleting")

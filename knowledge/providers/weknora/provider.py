@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from knowledge.providers.base import (
@@ -121,10 +122,9 @@ class WeKnoraProvider:
         if row is None or not row.is_in_work:
             return
         with self._connection.turn(row.content_key):
-            try:
+            with suppress(ProviderRejected):  # it came to its end meanwhile
                 self._client.cancel(document)
-            except ProviderRejected:
-                return  # it came to its end meanwhile
+            self._connection.leave(row.content_key)
 
     def delete_document(self, kb: KBRef, document: ProviderDocumentId) -> None:
         row = self._row(kb, document)
