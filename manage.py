@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     profile = os.environ.get("MNOTE_PROFILE", "embedded")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", f"mnote.settings.{profile}")
-    from django.core.management import execute_from_command_line
+    from django.core.management import execute_from_command_line  # noqa: PLC0415 the settings have to be named first
 
     execute_from_command_line(sys.argv)
 

@@ -77,7 +77,9 @@ REASONS: dict[str, Reason] = {
     # why it is not, or no longer, included
     "source_removed": Reason(FILE, _("Its source was removed from the knowledge base."), _("Add the source again.")),
     "excluded_by_hand": Reason(FILE, _("Excluded from this knowledge base by hand."), _("Include it again if wanted.")),
-    "index_cleared": Reason(FILE, _("The index of this knowledge base was cleared."), _("Resume the sync to read it again.")),
+    "index_cleared": Reason(
+        FILE, _("The index of this knowledge base was cleared."), _("Resume the sync to read it again.")
+    ),
     "missing": Reason(FILE, _("The file is no longer in its place."), _("Put it back to keep it searchable.")),
     "settings_changed": Reason(CONFIGURATION, _("The settings changed since it was indexed."), _("Re-index it.")),
     "file_changed": Reason(

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from celery import Celery, signals
-from celery.platforms import SecurityWarning
+from celery.platforms import SecurityWarning  # type: ignore[attr-defined]  # not in the stubs
 from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", f"mnote.settings.{os.environ.get('MNOTE_PROFILE', 'embedded')}")

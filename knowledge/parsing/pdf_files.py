@@ -9,7 +9,7 @@ from knowledge.parsing.base import ParseCode, ParseError
 
 def open_pdf(data: bytes) -> Any:
     """Return the pdfium document, to be used as a context manager. Raises ParseError: encrypted, corrupt."""
-    import pypdfium2 as pdfium  # type: ignore[import-untyped]  # noqa: PLC0415 only children need the library
+    import pypdfium2 as pdfium  # noqa: PLC0415 only children need the library
 
     try:
         return pdfium.PdfDocument(data)

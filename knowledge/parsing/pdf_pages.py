@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import liteparse
-import pypdfium2 as pdfium  # type: ignore[import-untyped]
+import pypdfium2 as pdfium
 
 from knowledge.parsing.base import ParseCode, ParseError, ParseLimits
 from knowledge.parsing.lines import one_line
