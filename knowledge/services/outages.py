@@ -12,8 +12,8 @@ from knowledge.providers.base import ProviderError, ProviderMisconfigured, Provi
 log = logging.getLogger(__name__)
 
 #: How long documents wait for their folder, their provider or a disk before they are tried again.
-ROOT_PAUSE_SECONDS = 30.0
-PAUSE_SECONDS = 15.0
+ROOT_PAUSE_SECONDS = 10.0
+PAUSE_SECONDS = 10.0
 #: A damaged index was set aside when it was met: the next call finds a new one.
 _MENDED = frozenset({"index-damaged"})
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
