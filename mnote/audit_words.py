@@ -13,6 +13,7 @@ SENTENCES: dict[str, Promise] = {
     "job.cancel": _("%(who)s cancelled a job"),
     "job.retry": _("%(who)s tried a job again"),
     "kb.archive": _("%(who)s removed the knowledge base %(what)s"),
+    "kb.repair": _("%(who)s had list and index of %(what)s compared and mended"),
     "kb.clear": _("%(who)s cleared the index of %(what)s"),
     "kb.create": _("%(who)s made the knowledge base %(what)s"),
     "kb.pause": _("%(who)s paused the knowledge base %(what)s"),

@@ -79,17 +79,24 @@ def set_paused(*, principal: Principal, kb: KnowledgeBase, paused: bool) -> None
 def archive_kb(*, principal: Principal, kb: KnowledgeBase) -> None:
     """Take a knowledge base away at once; its index is removed in the background. Files stay as they are."""
     access.require_role(principal, kb.workspace, Role.MANAGER)
+    take_away(kb=kb, by=principal)
+
+
+def take_away(*, kb: KnowledgeBase, by: Principal) -> None:
+    """Do what `archive_kb` does, for a caller that has asked for rights itself. Doing it twice changes nothing."""
     with transaction.atomic():
-        kb.archived_at = timezone.now()
-        kb.save(update_fields=["archived_at", "updated_at"])
-        audit.record(principal=principal, action="kb.archive", workspace=kb.workspace, kb_id=kb.id, target=kb.name)
+        now = timezone.now()
+        if not KnowledgeBase.objects.filter(pk=kb.pk, archived_at=None).update(archived_at=now, updated_at=now):
+            return
+        kb.archived_at = now
+        audit.record(principal=by, action="kb.archive", workspace=kb.workspace, kb_id=kb.id, target=kb.name)
         jobs.enqueue(
             kind="knowledge.purge_kb",
             payload={"kb_id": kb.id},
             dedup_key=kb.id,
             workspace=kb.workspace,
             kb_id=kb.id,
-            requested_by=principal.user,
+            requested_by=by.user,
         )
 
 

@@ -131,28 +131,38 @@ def request_sync(*, source: Source, trigger: str, requested_by: Principal | None
 def sync_now(*, principal: Principal, kb: KnowledgeBase, full: bool = False) -> list[str]:
     """Look at every source of a knowledge base now; needs curator. `full` re-reads every file's content."""
     access.require_role(principal, kb.workspace, Role.CURATOR)
-    audit.record(principal=principal, action="kb.sync", workspace=kb.workspace, kb_id=kb.id, target=kb.name)
+    return sync_all(kb=kb, by=principal, full=full)
+
+
+def sync_all(*, kb: KnowledgeBase, by: Principal, full: bool = False) -> list[str]:
+    """Do what `sync_now` does, for a caller that has asked for rights itself."""
+    audit.record(principal=by, action="kb.sync", workspace=kb.workspace, kb_id=kb.id, target=kb.name)
     live = kb.sources.filter(frozen_at__isnull=True).select_related("kb__workspace")
-    return [request_sync(source=source, trigger="manual", requested_by=principal, full=full) for source in live]
+    return [request_sync(source=source, trigger="manual", requested_by=by, full=full) for source in live]
 
 
 def exclude(*, principal: Principal, kb: KnowledgeBase, targets: Iterable[Document]) -> int:
     """Take documents out and keep them out of later syncs; needs curator. Files stay."""
     access.require_role(principal, kb.workspace, Role.CURATOR)
+    return leave_out(kb=kb, targets=targets, by=principal)
+
+
+def leave_out(*, kb: KnowledgeBase, targets: Iterable[Document], by: Principal) -> int:
+    """Do what `exclude` does, for a caller that has asked for rights itself."""
     chosen = list(targets)
     with transaction.atomic():
         Exclusion.objects.bulk_create(
             [
-                Exclusion(kb=kb, root_id=d.root_id, path=d.source_path, path_key=d.path_key, created_by=principal.user)
+                Exclusion(kb=kb, root_id=d.root_id, path=d.source_path, path_key=d.path_key, created_by=by.user)
                 for d in chosen
             ],
             ignore_conflicts=True,
         )
-        _enqueue_removal(kb, [document.id for document in chosen], "excluded_by_hand", principal)
+        _enqueue_removal(kb, [document.id for document in chosen], "excluded_by_hand", by)
     for document in chosen:
         documents.mark_deleted(document=document, code="excluded_by_hand")
         audit.record(
-            principal=principal, action="source.exclude", workspace=kb.workspace, kb_id=kb.id,
+            principal=by, action="source.exclude", workspace=kb.workspace, kb_id=kb.id,
             target=document.source_path,
         )  # fmt: skip
     return len(chosen)
@@ -161,10 +171,15 @@ def exclude(*, principal: Principal, kb: KnowledgeBase, targets: Iterable[Docume
 def include_again(*, principal: Principal, kb: KnowledgeBase, root: Root, path: str) -> None:
     """Lift an exclusion; the next sync brings the file back. Raises NotFound when there is none."""
     access.require_role(principal, kb.workspace, Role.CURATOR)
+    lift_exclusion(kb=kb, root=root, path=path, by=principal)
+
+
+def lift_exclusion(*, kb: KnowledgeBase, root: Root, path: str, by: Principal) -> None:
+    """Do what `include_again` does, for a caller that has asked for rights itself."""
     lifted, _rows = Exclusion.objects.filter(kb=kb, root=root, path_key=text_key(path)).delete()
     if not lifted:
         raise NotFound
-    audit.record(principal=principal, action="source.include", workspace=kb.workspace, kb_id=kb.id, target=path)
+    audit.record(principal=by, action="source.include", workspace=kb.workspace, kb_id=kb.id, target=path)
 
 
 def covering(kb: KnowledgeBase, root: Root, path: str) -> Source | None:
