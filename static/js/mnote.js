@@ -175,7 +175,7 @@
     stream?.addEventListener("end", () => { stream.close(); tell("kb:poke"); });
   };
 
-  /* Clicks: copying, closing, choosing colours. */
+  /* Clicks. */
   const copy = async (what) => {
     const text = /^#[\w-]+$/.test(what) ? $(what)?.textContent.trim() : what;
     try { await navigator.clipboard.writeText(text); toast(words.copied, "note"); say(words.copied); } catch { toast(words.notCopied, "bad"); }
@@ -273,7 +273,7 @@
   $$("#toasts > [data-toast]").forEach(dropLater);
   countAll();
   listen();
-  /* The server writes times: by whose clock? */
+  /* The clock for times. */
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone && cookie("mnote_time_zone") !== encodeURIComponent(zone)) doc.cookie = `mnote_time_zone=${encodeURIComponent(zone)}; path=/; max-age=31536000; samesite=lax`;
 })();
