@@ -43,7 +43,7 @@ class KnowledgeBaseAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Rows"), ordering="rows_kept")
     def row_count(self, kb: KnowledgeBase) -> int:
-        return kb.rows_kept or 0  # type: ignore[attr-defined, no-any-return]
+        return kb.rows_kept or 0  # type: ignore[attr-defined]
 
     @admin.action(description=_("Look at all sources of the selected knowledge bases"), permissions=["act"])
     def sync(self, request: HttpRequest, queryset: QuerySet[KnowledgeBase]) -> None:
