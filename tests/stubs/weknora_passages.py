@@ -72,7 +72,7 @@ def _error_of(document: Document) -> tuple[str, str] | None:
 def _statuses(world: World, document: Document, error: tuple[str, str] | None) -> list[tuple[str, str]]:
     """(stage, status); a status in capitals is made up."""
     if document.status in ("completed", "finalizing"):
-        return [(name, "done") for name in _STAGES]
+        return [(name, "skipped" if name == "multimodal" else "done") for name in _STAGES]
     if document.status == "pending" or not document.has_started:
         return [(name, "PENDING") for name in _STAGES]
     if error is not None and error[0] in _STAGES:

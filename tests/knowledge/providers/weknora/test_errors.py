@@ -124,6 +124,14 @@ def test_error_of_pages_from_before_the_server(status: int, kind: type[ProviderE
     assert type(error_of(problem_of(answer(status, b"<html>no</html>")))) is kind
 
 
+def test_error_of_an_error_wrapped_by_the_server_is_the_inner_one() -> None:
+    """T37: what it wraps turns into a plain 500."""
+    text = "error code: 1003, error message: knowledge base not found"
+    wrapped = {"success": False, "error": {"code": 1007, "message": text}}
+
+    assert isinstance(error_of(problem_of(answer(500, wrapped))), errors.NotThere)
+
+
 def test_error_of_keeps_the_time_to_come_back() -> None:
     error = error_of(problem_of(answer(429, b"")), retry_after=7.0)
 

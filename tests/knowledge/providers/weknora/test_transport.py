@@ -151,6 +151,16 @@ def test_calls_at_once_are_limited(stub: WeKnoraStub) -> None:
     assert at_once == 2
 
 
+def test_call_names_its_language_and_tenant_and_sends_its_key_in_the_one_way_that_works(stub: WeKnoraStub) -> None:
+    """T47: without a language texts come in Chinese. A key as bearer does not work."""
+    config = WeKnoraConfig(url=stub.url, key=stub.key, tenant_id="1")
+    ask(Transport(config, MemoryLimiter()))
+
+    headers = stub.asked[0].headers
+    assert (headers["Accept-Language"], headers["X-Tenant-ID"], headers["X-API-Key"]) == ("en", "1", stub.key)
+    assert "Authorization" not in headers
+
+
 def test_address_with_the_path_of_the_api_means_the_same(stub: WeKnoraStub) -> None:
     assert ask(Transport(WeKnoraConfig(url=stub.url + "/api/v1/", key=stub.key), MemoryLimiter()))
 
