@@ -138,7 +138,7 @@ def remove(request: HttpRequest, kb_id: str) -> HttpResponse:
     frame = KBFrame(request, kb_id, tab="kb-settings", role=Role.MANAGER)
     total = frame.kb.documents.exclude(index_status__in=[IndexStatus.DELETED, IndexStatus.SKIPPED]).count()
     wants_name = total > ASK_NAME_ABOVE
-    form = RemoveForm(frame.kb.name if wants_name else "", request.POST or None)
+    form = RemoveForm(frame.kb.name if wants_name else "", request.POST if request.method == "POST" else None)
     if request.method == "GET" or not form.is_valid():
         status = 200 if request.method == "GET" else 422
         return _dialog(

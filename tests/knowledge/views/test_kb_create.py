@@ -1,0 +1,227 @@
+"""Making a knowledge base: three steps in one form, nothing stored before the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from lxml import html
+
+from knowledge.models import KnowledgeBase, Source
+from mnote.models import Access, Job
+from mnote.services import grants
+from tests.factories.knowledge import KnowledgeBaseFactory
+from tests.people import People
+
+
+@pytest.fixture
+def folder(people: People) -> People:
+    for path in ("reports/a.md", "reports/old/b.md", "notes/c.md", "notes/film.mp4", "notes/.git/d.md"):
+        target = people.folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text("text")
+    return people
+
+
+BASICS = {"name": "Contracts", "description": "All of them.", "preset": "documents"}
+
+
+def post(people: People, who: str = "alice", **data: Any) -> HttpResponse:
+    return people.client(who).post("/kb/new", {**BASICS, "workspace": people.workspace.pk, **data})
+
+
+def fields(answer: HttpResponse, name: str) -> list[str]:
+    return list(html.fromstring(answer.text).xpath(f"//input[@type='hidden'][@name='{name}']/@value"))
+
+
+def tree(answer: HttpResponse) -> dict[str, str]:
+    boxes = html.fromstring(answer.text).xpath("//button[@role='checkbox']")
+    return {each.text_content().strip(): each.get("aria-checked") for each in boxes}
+
+
+def test_first_step_leads_to_the_tree_of_allowed_folders(folder: People) -> None:
+    answer = post(folder, step="basics", go="next")
+
+    assert fields(answer, "step") == ["sources"]
+    assert fields(answer, "name") == ["Contracts"]
+    assert tree(answer) == {"Notes": "false", "notes": "false", "reports": "false"}
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 51])
+def test_first_step_wants_a_name(folder: People, name: str) -> None:
+    answer = post(folder, step="basics", go="next", name=name)
+
+    assert answer.status_code == 422
+    assert fields(answer, "step") == ["basics"]
+
+
+def test_first_step_refuses_a_name_that_is_taken(folder: People) -> None:
+    KnowledgeBaseFactory(root=folder.root, name="CONTRACTS")
+
+    answer = post(folder, step="basics", go="next")
+
+    assert answer.status_code == 422
+    assert "Another knowledge base of this workspace has this name." in answer.text
+
+
+def test_tree_opens_one_level(folder: People) -> None:
+    answer = post(folder, step="sources", fold="notes:notes", opened="notes:")
+
+    assert tree(answer) == {"Notes": "false", "notes": "false", "c.md": "false", "reports": "false"}
+    assert "1 file of a type that is not read" in answer.text
+
+
+def test_ticking_a_folder_ticks_what_is_in_it(folder: People) -> None:
+    answer = post(folder, step="sources", toggle="notes:reports", opened=["notes:", "notes:reports"])
+
+    states = tree(answer)
+    assert (states["Notes"], states["reports"], states["a.md"], states["old"]) == ("mixed", "true", "true", "true")
+    assert fields(answer, "chosen") == ["notes:reports"]
+
+
+def test_path_outside_the_allowed_folders_is_never_picked(folder: People) -> None:
+    answer = post(folder, step="sources", toggle="elsewhere:reports")
+
+    assert fields(answer, "chosen") == []
+
+
+def test_tree_hides_what_the_person_may_not_see(folder: People) -> None:
+    grants.set_grant(root=folder.root, holder=folder.alice, prefix="reports", access=Access.NONE)
+
+    answer = post(folder, step="sources", opened="notes:")
+
+    assert "reports" not in tree(answer)
+
+
+def test_pasted_paths_are_checked_one_by_one(folder: People) -> None:
+    answer = post(folder, step="sources", go="paste", pasted="reports/a.md\n/notes/\nnot/there.md\n../etc")
+
+    assert answer.status_code == 422
+    assert sorted(fields(answer, "chosen")) == ["notes:notes", "notes:reports/a.md"]
+    assert "“not/there.md” is not there, or not for you." in answer.text
+    assert html.fromstring(answer.text).xpath("//textarea[@name='pasted']")[0].text_content().split() == [
+        "not/there.md",
+        "../etc",
+    ]
+
+
+def test_estimate_says_numbers_and_what_is_left_out(folder: People) -> None:
+    answer = folder.client("alice").post(
+        "/kb/new/estimate", {"chosen": "notes:notes", "workspace": folder.workspace.pk}
+    )
+
+    words = " ".join(html.fromstring(answer.text).text_content().split())
+    assert "1 file, 4 bytes" in words
+    assert "This type of file is not read: 1" in words
+
+
+def test_second_step_wants_a_choice(folder: People) -> None:
+    answer = post(folder, step="sources", go="next")
+
+    assert answer.status_code == 422
+    assert "Choose at least one folder or file." in answer.text
+
+
+def test_review_lists_what_is_read_and_what_is_left_out(folder: People) -> None:
+    answer = post(
+        folder, step="sources", go="next", chosen=["notes:notes", "notes:reports"], left_out="notes:reports/old"
+    )
+
+    words = " ".join(html.fromstring(answer.text).text_content().split())
+    assert fields(answer, "step") == ["review"]
+    assert "2 files, 8 bytes" in words
+    assert "reports without reports/old" in words
+    assert "notes/film.mp4" in words
+
+
+def test_back_keeps_what_was_entered(folder: People) -> None:
+    answer = post(folder, step="review", go="back", chosen="notes:notes")
+
+    assert fields(answer, "step") == ["sources"]
+    assert fields(answer, "chosen") == ["notes:notes"]
+    assert KnowledgeBase.objects.count() == 0
+
+
+def test_creating_attaches_what_was_picked_and_asks_for_a_sync(folder: People) -> None:
+    answer = post(
+        folder, step="review", go="create", chosen=["notes:reports", "notes:notes/c.md"], left_out="notes:reports/old"
+    )
+
+    kb = KnowledgeBase.objects.get()
+    assert answer.headers["Location"] == f"/kb/{kb.pk}/"
+    assert (kb.name, kb.description, kb.owner, kb.paused_at) == ("Contracts", "All of them.", folder.alice, None)
+    rules = {each.path: each.exclude for each in Source.objects.filter(kb=kb)}
+    assert rules == {"reports": ["/old"], "notes/c.md": []}
+    assert Job.objects.filter(kind="knowledge.sync_source", kb_id=kb.pk).count() == 2
+
+
+def test_a_path_picked_inside_what_is_left_out_is_attached_too(folder: People) -> None:
+    post(
+        folder,
+        step="review",
+        go="create",
+        chosen=["notes:reports", "notes:reports/old/b.md"],
+        left_out="notes:reports/old",
+    )
+
+    assert set(Source.objects.values_list("path", flat=True)) == {"reports", "reports/old/b.md"}
+
+
+def test_creating_without_indexing_pauses(folder: People) -> None:
+    post(folder, step="review", go="create-paused", chosen="notes:reports")
+
+    assert KnowledgeBase.objects.get().paused_at is not None
+
+
+def test_source_code_leaves_out_build_output(folder: People) -> None:
+    post(folder, step="review", go="create", preset="code", chosen="notes:notes")
+
+    assert "build/" in Source.objects.get().exclude
+    assert Source.objects.get().max_file_mb == 5
+
+
+def test_creating_is_refused_without_a_choice(folder: People) -> None:
+    answer = post(folder, step="review", go="create")
+
+    assert answer.status_code == 422
+    assert KnowledgeBase.objects.count() == 0
+
+
+def test_name_taken_in_the_meantime_leads_back_to_it(folder: People) -> None:
+    KnowledgeBaseFactory(root=folder.root, name="contracts")
+
+    answer = post(folder, step="review", go="create", chosen="notes:reports")
+
+    assert fields(answer, "step") == ["basics"]
+    assert html.fromstring(answer.text).xpath("//input[@name='name']/@value") == ["Contracts"]
+
+
+@pytest.mark.parametrize(
+    ("who", "get", "post"), [("alice", 200, 422), ("bob", 403, 403), ("carol", 403, 403), ("mallory", 404, 404)]
+)
+def test_only_managers_make_one(people: People, who: str, get: int, post: int) -> None:
+    client = people.client(who)
+
+    assert (client.get("/kb/new").status_code, client.post("/kb/new").status_code) == (get, post)
+
+
+@pytest.mark.parametrize(("who", "status"), [("alice", 200), ("bob", 403), ("mallory", 404)])
+def test_only_managers_get_an_estimate(people: People, who: str, status: int) -> None:
+    assert people.client(who).post("/kb/new/estimate").status_code == status
+
+
+def test_fragment_goes_to_the_new_base_by_itself(folder: People) -> None:
+    answer = folder.client("alice").post(
+        "/kb/new",
+        {**BASICS, "workspace": folder.workspace.pk, "step": "review", "go": "create", "chosen": "notes:reports"},
+        headers={"HX-Request": "true"},
+    )
+
+    assert answer.headers["HX-Redirect"] == f"/kb/{KnowledgeBase.objects.get().pk}/"
+
+
+def test_form_can_begin_with_a_folder(folder: People) -> None:
+    answer = folder.client("alice").get("/kb/new?chosen=notes:reports")
+
+    assert fields(answer, "chosen") == ["notes:reports"]
