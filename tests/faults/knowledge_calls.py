@@ -10,7 +10,8 @@ from typing import Any
 from knowledge.models import Document, KBCount, KnowledgeBase
 from knowledge.providers.base import SearchRequest
 from knowledge.providers.registry import local_provider
-from knowledge.services import knowledge_bases, search, sources
+from knowledge.reasons import reason_for
+from knowledge.services import knowledge_bases, search, sources, sync
 from knowledge.services.ingest import kb_ref
 from mnote.models import Job, JobStatus, User
 from mnote.principals import Principal
@@ -44,6 +45,28 @@ def reasons(kb_id: str) -> dict[str, str]:
     """Path to the reason code of every row that has one."""
     rows = Document.objects.filter(kb_id=kb_id).exclude(reason_code="")
     return dict(rows.values_list("source_path", "reason_code"))
+
+
+def explained(kb_id: str) -> dict[str, dict[str, str]]:
+    """What a person reads beside every row that has a reason."""
+    rows = Document.objects.filter(kb_id=kb_id).exclude(reason_code="")
+    return {row.source_path: _explanation(row) for row in rows}
+
+
+def _explanation(row: Document) -> dict[str, str]:
+    reason = reason_for(row.reason_code)
+    return {
+        "class": row.reason_class,
+        "sentence": str(reason.sentence),
+        "next_step": str(reason.next_step),
+        "since": row.status_since.isoformat(),
+    }
+
+
+def look_now(kb_id: str) -> None:
+    """Look at the sources here and now, and read nothing."""
+    for source in KnowledgeBase.objects.get(pk=kb_id).sources.select_related("kb__workspace", "root"):
+        sync.sync_source(source=source, order=sync.Order())
 
 
 def hash_of(kb_id: str, path: str) -> list[str]:
@@ -93,10 +116,21 @@ def _finds(kb: KnowledgeBase, row: Document, word: str) -> bool:
 def _cited(kb: KnowledgeBase, word: str) -> list[str]:
     scope = search.Scope(workspace=kb.workspace)
     found = search.search(principal=Principal(user=kb.owner), scope=scope, query=word)
-    return [reference.document.source_path for reference in found.references]
+    return list(dict.fromkeys(reference.document.source_path for reference in found.references))
 
 
 CALLS: dict[str, Callable[..., Any]] = {
     function.__name__: function
-    for function in (make_kb, look_again, states, reasons, hash_of, is_quiet, index_path, differences)
+    for function in (
+        make_kb,
+        look_again,
+        look_now,
+        states,
+        reasons,
+        explained,
+        hash_of,
+        is_quiet,
+        index_path,
+        differences,
+    )
 }
