@@ -6,8 +6,9 @@ class PageAIConfig(AppConfig):
     verbose_name = "Page AI"
 
     def ready(self) -> None:
-        """Let the tokens of bindings end with their person's account."""
+        """Let what a person holds here end with their account."""
         from mnote import closing  # noqa: PLC0415 models can be imported from here on
-        from pageai.services import binding_tokens  # noqa: PLC0415
+        from pageai.services import binding_tokens, provisioning  # noqa: PLC0415
 
         closing.register("bindingTokens", binding_tokens.end_of_account)
+        closing.register("panelIdentities", provisioning.end_of_account)

@@ -39,3 +39,74 @@ class ResultTooLarge(base.AppError):
     code = "result-too-large"
     status = 413
     title = _("The result is too large; ask for less")
+
+
+class PanelNotConfigured(base.ServiceUnavailable):
+    """No OpenHub was set up."""
+
+    code = "panel-not-configured"
+    title = _("The AI panel is not set up here")
+    retryable = False
+
+
+class PanelSwitchedOff(base.Conflict):
+    """An administrator does not want the panel in this workspace."""
+
+    code = "panel-off"
+    title = _("The AI panel is switched off in this workspace")
+
+
+class PanelDown(base.ServiceUnavailable):
+    """A layer behind the panel does not answer. `extra["layer"]` is its key of the health answer."""
+
+    code = "panel-unavailable"
+    title = _("The assistant cannot be reached right now")
+
+
+class PanelConfused(base.AppError):
+    """A layer behind the panel answered what nobody can use."""
+
+    code = "panel-protocol"
+    status = 502
+    title = _("The assistant gave an answer that cannot be used")
+
+
+class PanelUnsafe(base.AppError):
+    """OpenHub would work in a folder that is none of its business."""
+
+    code = "panel-unsafe"
+    status = 502
+    title = _("OpenHub is set up in a way that would endanger people's folders")
+
+
+class FolderNotForAgents(base.Conflict):
+    """opencode knows folders by their text; this one has none."""
+
+    code = "folder-not-for-agents"
+    title = _("The name of this folder cannot be told to the assistant")
+
+
+class TurnRunning(base.Conflict):
+    """A conversation answers one question at a time."""
+
+    code = "turn-running"
+    title = _("The assistant is still working on the last question")
+
+
+class ConversationPutAway(base.Conflict):
+    """Only the conversation that a page shows now takes questions."""
+
+    code = "conversation-put-away"
+    title = _("This conversation was put away")
+
+
+class ConversationGone(base.Gone):
+    """opencode no longer has the session."""
+
+    code = "conversation-gone"
+    title = _("The assistant no longer has this conversation; start a new one")
+
+
+class ModelNotPermitted(base.Forbidden):
+    code = "model-not-permitted"
+    title = _("This model may not be used in this workspace")

@@ -1,11 +1,12 @@
-"""The tables of Page AI: bindings and their tokens, artifact references, the audit of tool calls."""
+"""The tables of Page AI: bindings and their tokens, artifact references, the audit of tool calls, the panel."""
 
 from pageai.models.artifacts import ArtifactIndex, ArtifactKind, ArtifactProvider
 from pageai.models.bindings import BindingStatus, BindingToken, OpenHubBinding
 from pageai.models.identity_keys import IdentityKey
+from pageai.models.panel import PanelConnection, PanelIdentity, PanelPolicy, PanelTurn
 from pageai.models.tool_calls import ToolCall
 
 __all__ = [
     "ArtifactIndex", "ArtifactKind", "ArtifactProvider", "BindingStatus", "BindingToken", "IdentityKey",
-    "OpenHubBinding", "ToolCall",
+    "OpenHubBinding", "PanelConnection", "PanelIdentity", "PanelPolicy", "PanelTurn", "ToolCall",
 ]  # fmt: skip

@@ -97,10 +97,15 @@ class OpenHub:
         with self._admin(now) as admin:
             admin.permit(user.id, models)
 
-    def disable(self, user: OpenHubUser, *, now: datetime) -> None:
+    def close(self, user_id: int, *, now: datetime) -> None:
         """Close an account. Raises PanelError."""
         with self._admin(now) as admin:
-            admin.disable(user.id)
+            admin.set_disabled(user_id, is_disabled=True)
+
+    def reopen(self, user_id: int, *, now: datetime) -> None:
+        """Open a closed account again. Raises PanelError."""
+        with self._admin(now) as admin:
+            admin.set_disabled(user_id, is_disabled=False)
 
     def snapshots(self, *, now: datetime) -> Snapshots:
         """Ask the launcher for its proof that no folder is committed. Raises PanelUnavailable."""
@@ -167,8 +172,8 @@ class _Admin:
         ]
         self._call("PUT", f"/api/admin/users/{user_id}/models", json={"models": listed})
 
-    def disable(self, user_id: int) -> None:
-        self._call("PUT", f"/api/admin/users/{user_id}", json={"disabled": True})
+    def set_disabled(self, user_id: int, *, is_disabled: bool) -> None:
+        self._call("PUT", f"/api/admin/users/{user_id}", json={"disabled": is_disabled})
 
     def snapshots(self) -> Snapshots:
         answer = self._asker.ask("GET", "/api/mnote/snapshots", headers=_bearer(self._token), timeouts=SHORT)

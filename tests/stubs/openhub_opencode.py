@@ -47,7 +47,8 @@ class Pending:
 
 
 class OpencodeStub:
-    """`heartbeat_seconds` is the pause between signs of life on the event bus."""
+    """`heartbeat_seconds` is the pause between signs of life on the event bus. `lands_in` is where sessions work whatever
+    was asked for."""
 
     def __init__(self, *, password: str = "oc-password") -> None:
         self.password = password
@@ -56,6 +57,7 @@ class OpencodeStub:
         self.pending: dict[str, Pending] = {}
         self.mcp_servers: dict[str, dict[str, Any]] = {}
         self.is_down = False
+        self.lands_in = ""
         self.heartbeat_seconds = 10.0
         self._numbers = itertools.count(1)
         self._listeners: list[tuple[str, queue.Queue[dict[str, Any]]]] = []
@@ -109,7 +111,10 @@ class OpencodeStub:
     def create(self, directory: str, wanted: dict[str, Any] | None = None) -> Session:
         given = wanted or {}
         made = Session(
-            id=self.new_id("ses"), directory=directory, title=given.get("title", ""), rules=given.get("permission", [])
+            id=self.new_id("ses"),
+            directory=self.lands_in or directory,
+            title=given.get("title", ""),
+            rules=given.get("permission", []),
         )
         self.sessions[made.id] = made
         return made

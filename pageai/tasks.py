@@ -1,0 +1,26 @@
+"""Work of Page AI in the background."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mnote.job_kinds import job
+from mnote.jobs import JobContext
+from mnote.models import User
+from pageai.exceptions import PanelNotConfigured
+from pageai.panel.errors import PanelError
+from pageai.services import panel, provisioning
+
+
+@job(provisioning.CLOSE_KIND, max_attempts=8)
+def close_identities(context: JobContext) -> dict[str, Any]:
+    """Close the accounts at OpenHub of a person whose account is closed here."""
+    user = User.objects.filter(pk=context.payload["userId"], is_active=False).first()
+    if user is None:
+        return {"closed": 0}  # gone, or open again
+    try:
+        return {"closed": provisioning.close_at_openhub(user=user)}
+    except PanelNotConfigured:
+        return {"closed": 0}
+    except PanelError as error:
+        raise panel.as_app_error(error) from error
