@@ -1,10 +1,12 @@
 """The addresses of the knowledge API, below `/api/`."""
 
 from django.urls import path
+from drf_spectacular.views import SpectacularAPIView
 
 from knowledge.api import converters
 from knowledge.api.views import (
     derived,
+    docs,
     evidence,
     knowledge_bases,
     knowledge_rag,
@@ -37,6 +39,8 @@ _evidence = [
     path("evidence/open", evidence.EvidenceOpenView.as_view(), name="evidence-open"),
     path("search/documents", evidence.DocumentSearchView.as_view(), name="search-documents"),
     path("schemas/<slug:name>.json", schemas.schema, name="schema"),
+    path("schema", SpectacularAPIView.as_view(), name="openapi"),
+    path("docs/", docs.api_docs, name="docs"),
 ]
 _bases = [
     path("knowledge/knowledge-bases", knowledge_bases.KnowledgeBasesView.as_view(), name="kbs"),

@@ -22,6 +22,7 @@ class PreferencesView(APIView):
 
     @extend_schema(operation_id="get_preferences", responses=PreferencesSerializer)
     def get(self, request: Request) -> Response:
+        """Return the settings that the person keeps."""
         return _answer(request)
 
     @extend_schema(operation_id="set_preferences", request=PreferencesSerializer, responses=PreferencesSerializer)

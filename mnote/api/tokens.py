@@ -56,11 +56,13 @@ class TokensView(GenericAPIView[ApiToken]):
 
     @extend_schema(operation_id="list_tokens", responses=TokenSerializer(many=True))
     def get(self, request: Request) -> Response:
+        """List the tokens of the person who is signed in; secrets are never shown again."""
         page = self.paginate_queryset(_tokens_of(request))
         return self.get_paginated_response(TokenSerializer(page, many=True).data)
 
     @extend_schema(operation_id="create_token", request=TokenInputSerializer, responses={201: NewTokenSerializer})
     def post(self, request: Request) -> Response:
+        """Make a token; its secret is in this answer and nowhere else."""
         given = TokenInputSerializer(data=request.data)
         given.is_valid(raise_exception=True)
         token, secret = tokens.create_token(user=principal_of(request).user, **given.validated_data)
@@ -74,6 +76,7 @@ class TokenView(GenericAPIView[ApiToken]):
 
     @extend_schema(operation_id="revoke_token", responses={204: None})
     def delete(self, request: Request, token_id: int) -> Response:
+        """End a token from the next request on."""
         token = _tokens_of(request).filter(pk=token_id).first()
         if token is None:
             raise NotFound

@@ -38,6 +38,7 @@ class WorkspacesView(GenericAPIView[Workspace]):
 
     @extend_schema(operation_id="list_workspaces", responses=WorkspaceSerializer(many=True))
     def get(self, request: Request) -> Response:
+        """List the workspaces that the caller sees, with their roots."""
         principal = principal_of(request)
         page: list[Workspace] = self.paginate_queryset(access.workspaces_for(principal)) or []
         roles, roots = access.roles_in(principal, page), access.visible_roots(principal, page)

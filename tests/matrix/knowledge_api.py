@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.matrix.rows import Row, Rule
+from tests.matrix.rows import MAY, Row, Rule
 from tests.matrix.world import World
 
 _KB = "api/knowledge/knowledge-bases/<public_id:kb_id>"
@@ -106,6 +106,14 @@ ROWS = [
         body=_scoped(query="notice"),
     ),
     Row(pattern="api/schemas/<slug:name>.json", method="GET", rule=Rule.PUBLIC, url=_url("/api/schemas/locator.json")),
+    Row(
+        pattern="api/schema",
+        method="GET",
+        rule=Rule.OWN,
+        url=_url("/api/schema"),
+        but={"nobody": MAY},
+    ),
+    Row(pattern="api/docs/", method="GET", rule=Rule.PAGE, url=_url("/api/docs/"), form=True),
     Row(
         pattern="api/knowledge/knowledge-bases",
         method="GET",
