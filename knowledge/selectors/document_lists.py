@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import fnmatch
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -226,9 +226,14 @@ def _named(query: str) -> Q:
     if not query:
         return Q()
     if "*" in query or "?" in query:
-        pattern = fnmatch.translate(query).removeprefix("(?s:").removesuffix(r")\Z")
-        return Q(source_path__iregex=rf"(^|/){pattern}$")
+        return Q(source_path__iregex=rf"(^|/){_regex_of(query)}$")
     return Q(source_path__icontains=query) | Q(title__icontains=query)
+
+
+def _regex_of(pattern: str) -> str:
+    """Return a regular expression that both databases read: Python's own translation is for Python alone."""
+    pieces = re.split(r"(\*+|\?)", pattern)
+    return "".join(".*" if piece[:1] == "*" else "." if piece == "?" else re.escape(piece) for piece in pieces)
 
 
 def _total(rows: QuerySet[Document], filters: Filters, counts: KBCounts) -> tuple[int, bool]:
