@@ -28,7 +28,8 @@
   };
   const destination = () => new FormData(form).getAll("to").pop();
   const all = () => [...items.values()];
-  const wanted = () => all().filter((item) => $("[data-wanted]", item.row).checked && item.state !== "done");
+  /* Nothing is sent before the server has said where it would go. */
+  const wanted = () => all().filter((item) => item.name && $("[data-wanted]", item.row).checked && item.state !== "done");
 
   /* The list. */
   const show = (item, text, kind = "") => {
@@ -85,15 +86,19 @@
     return [...new Uint8Array(sum)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   };
   const check = async (list) => {
-    const open = list.filter((item) => item.state !== "done");
+    const open = list.filter((item) => item.state !== "done"), to = destination();
     for (let at = 0; at < open.length; at += ASKED) {
       const part = open.slice(at, at + ASKED);
       const files = [];
       for (const item of part) files.push({ path: item.path, size: item.file.size, sha256: (item.sha256 ??= await digest(item.file).catch(() => "")) });
       const answer = await fetch(data.check, {
-        method: "POST", headers: { "Content-Type": "application/json", "X-CSRFToken": token() }, body: JSON.stringify({ to: destination(), files }),
+        method: "POST", headers: { "Content-Type": "application/json", "X-CSRFToken": token() }, body: JSON.stringify({ to, files }),
       }).catch(() => null);
-      if (!answer?.ok) { part.forEach((item) => show(item, answer?.status === 401 || answer?.redirected ? words.signedOut : words.noAnswer, "bad")); continue; }
+      if (to !== destination()) return;
+      if (!answer?.ok || answer.redirected) {
+        part.forEach((item) => { item.state = "failed"; show(item, answer?.redirected ? words.signedOut : words.noAnswer, "bad"); $("[data-again]", item.row).hidden = false; });
+        continue;
+      }
       const found = (await answer.json()).files;
       part.forEach((item, number) => judge(item, found[number]));
     }
@@ -101,6 +106,8 @@
   };
   const judge = (item, found) => {
     if (!found) return;
+    item.state = "new";
+    $("[data-again]", item.row).hidden = true;
     const isFine = found.verdict === "new" || found.verdict === "taken";
     item.folder = found.folder;
     item.name = found.name;
@@ -118,6 +125,13 @@
     wanted().forEach((item) => { item.state = "waiting"; item.isAsked = true; item.sent = 0; show(item, words.waiting, "quiet"); });
     while (running < AT_ONCE && sendNext());
     summary();
+  };
+  /* Those the server never judged are judged first, and wait for the button like new ones. */
+  const again = async (list) => {
+    const judged = list.filter((item) => item.name);
+    judged.forEach((item) => { item.state = "new"; $("[data-wanted]", item.row).checked = true; });
+    await check(list.filter((item) => !item.name));
+    if (judged.length) start();
   };
   const sendNext = () => {
     const item = all().find((each) => each.state === "waiting");
@@ -202,8 +216,8 @@
     const at = (selector) => event.target.closest(selector);
     if (at("[data-start]")) start();
     else if (at("[data-clear]")) { items.clear(); isStarted = false; $("[data-list]").replaceChildren(); summary(); }
-    else if (at("[data-retry]")) { all().filter((item) => item.state === "failed").forEach((item) => { item.state = "new"; $("[data-wanted]", item.row).checked = true; }); start(); }
-    else if (at("[data-again]")) { const item = items.get(at("[data-file]").dataset.file); item.state = "new"; $("[data-wanted]", item.row).checked = true; start(); }
+    else if (at("[data-retry]")) again(all().filter((item) => item.state === "failed"));
+    else if (at("[data-again]")) again([items.get(at("[data-file]").dataset.file)]);
   });
   form.addEventListener("submit", (event) => { event.preventDefault(); if (!$("[data-start]").disabled) start(); });
   const walk = async (entry, path) => {
