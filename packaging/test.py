@@ -23,6 +23,8 @@ ENGINES = {
     "PostgreSQL": ("pg_ctl", "/usr/lib/postgresql/*/bin/pg_ctl"),
     "Chromium": ("chromium", "chromium-browser", "google-chrome"),
 }
+#: What is tested on both databases: all that asks one. The rest runs once.
+ON_POSTGRES = ("mnote", "knowledge/api", "knowledge/selectors", "knowledge/services", "knowledge/views")
 #: Each step, named as it is printed.
 CHECKS = (
     ("formatting", ("-m", "ruff", "format", "--check", ".")),
@@ -46,8 +48,17 @@ def main() -> int:
     failed = [name for name, command in CHECKS if not _run(name, [python, *command], environment)]
     if not _run("tests", [python, "-m", "pytest", *(sys.argv[1:] or ["-n", "2"])], environment):
         failed.append("tests")
+    is_twice = not sys.argv[1:] and "PostgreSQL" not in missing
+    if is_twice and not _run("tests on PostgreSQL", _on_postgres(python), environment):
+        failed.append("tests on PostgreSQL")
     print("FAILED: " + ", ".join(failed) if failed else "All checks and tests passed.", flush=True)
     return 1 if failed else 0
+
+
+def _on_postgres(python: Path) -> list[str | Path]:
+    """The tests that use the database once more, on a cluster that lives as long as they do."""
+    folders = [f"tests/{name}" for name in ON_POSTGRES]
+    return [python, "-m", "tests.engines", python, "-m", "pytest", "-n", "2", "-m", "not faults", *folders]
 
 
 def _run(name: str, command: list[str | Path], environment: dict[str, str]) -> bool:

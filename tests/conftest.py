@@ -9,10 +9,16 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import pytest_django
 from django.conf import settings as django_settings
 from django.core.cache import cache
+from django.db import connection
 
 from tests.people import People, make_people
+
+_END_OTHERS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -21,6 +27,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     is_ours = data.parent == Path(tempfile.gettempdir()) and data.name.startswith("mnote-test-")
     if is_ours and not hasattr(session.config, "workerinput"):
         shutil.rmtree(data, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
+    """Let go of what threads of the server held: PostgreSQL drops no database that somebody still uses."""
+    yield
+    if connection.vendor == "postgresql":
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            cursor.execute(_END_OTHERS)
 
 
 @pytest.fixture(autouse=True, scope="session")

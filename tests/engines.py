@@ -180,8 +180,17 @@ def _wait_for(
             return
 
 
-if __name__ == "__main__":  # a cluster for `MNOTE_TEST_DB=postgres pytest`, until Enter or Ctrl-C
+def _main(command: list[str]) -> int:
+    """Run `command` against a cluster of its own; without one, say where the cluster is and wait for Enter."""
     with run_postgres() as started:
-        sys.stdout.write(f"MNOTE_TEST_DB=postgres PGHOST={started.host} PGPORT={started.port} PGUSER={started.user}\n")
+        facts = {"MNOTE_TEST_DB": "postgres", "PGHOST": started.host, "PGPORT": str(started.port), "PGUSER": "mnote"}
+        if command:
+            return subprocess.run(command, env=os.environ | facts, check=False).returncode
+        sys.stdout.write(" ".join(f"{name}={value}" for name, value in facts.items()) + "\n")
         sys.stdout.flush()
         sys.stdin.readline()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1:]))
