@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-NAMES = ("scan", "index", "search", "pages")
+NAMES = ("scan", "index", "save", "search", "pages")
 
 
 def main() -> int:
