@@ -51,10 +51,11 @@ def make_kb(folder: Path, name: str) -> tuple[Principal, Root, KnowledgeBase]:
 
 
 def add_rows(kb: KnowledgeBase, root: Root, count: int, *, of: Document) -> None:
-    """Add registry rows that share the index entry of one real document, as copies of one file do."""
+    """Add registry rows that look like those of indexed files but have none, numbered after those that are there."""
     source = kb.sources.get()
+    first = kb.documents.count()
     now = timezone.now()
-    for batch in batches(range(count)):
+    for batch in batches(range(first, first + count)):
         Document.objects.bulk_create(
             Document(
                 id=ids.document_id(), kb=kb, workspace=kb.workspace, root=root, source=source, provider=kb.provider,
