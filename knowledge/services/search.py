@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Q
@@ -13,7 +13,7 @@ from knowledge.models import Document, DocumentTag, KnowledgeBase
 from knowledge.parsing.source_map import SourceMap
 from knowledge.providers.base import ProviderDocumentId, ProviderError, SearchHit, SearchOutcome, SearchRequest
 from knowledge.providers.registry import provider_for
-from knowledge.querysets import SEARCHABLE, readable_documents, visible_kbs
+from knowledge.querysets import SEARCHABLE, readable_documents, reads_of, visible_kbs
 from knowledge.services import parsing, references
 from knowledge.services.ingest import kb_ref
 from knowledge.services.references import Reference
@@ -101,29 +101,39 @@ def _kbs(principal: Principal, scope: Scope) -> list[KnowledgeBase]:
 
 @dataclass(frozen=True, slots=True)
 class _Allowed:
-    """Which registry rows may answer: `readable` for the caller, `wanted` by the filters."""
+    """Which registry rows may answer: those of `root_id`, if given, that the caller may read and the filters want.
+    `ids` narrows the provider's search where there are filters."""
 
-    readable: Q
+    may_read: Callable[[Document], bool]
+    root_id: int | None
     wanted: Q
     ids: tuple[ProviderDocumentId, ...]
 
+    def of(self, rows: Sequence[Document]) -> set[str]:
+        """Return the ids of those rows that may answer."""
+        mine = {row.pk for row in rows if self.may_read(row) and self.root_id in (None, row.root_id)}
+        if not self.ids or not mine:
+            return mine
+        return set(Document.objects.filter(self.wanted, pk__in=mine).values_list("pk", flat=True))
+
 
 def _allowed(principal: Principal, scope: Scope, kbs: Sequence[KnowledgeBase]) -> _Allowed:
-    readable = readable_documents(principal, scope.workspace)
     wanted = _wanted(scope)
     narrow = bool(scope.document_ids or scope.paths or scope.tags or scope.source_types)
     ids: tuple[ProviderDocumentId, ...] = ()
     if narrow:
+        readable = readable_documents(principal, scope.workspace)
+        if scope.root is not None:
+            readable = readable.filter(root=scope.root)
         rows = readable.filter(wanted, SEARCHABLE, kb__in=kbs).exclude(provider_knowledge_id="")
         found = rows.values_list("provider_knowledge_id", flat=True).distinct()
         ids = tuple(ProviderDocumentId(each) for each in found) or (ProviderDocumentId(""),)
-    return _Allowed(readable=Q(pk__in=readable.values("pk")), wanted=wanted, ids=ids)
+    root_id = scope.root.pk if scope.root is not None else None
+    return _Allowed(may_read=reads_of(principal, scope.workspace), root_id=root_id, wanted=wanted, ids=ids)
 
 
 def _wanted(scope: Scope) -> Q:
-    wanted = Q(workspace=scope.workspace)
-    if scope.root is not None:
-        wanted &= Q(root=scope.root)
+    wanted = Q()
     if scope.document_ids:
         wanted &= Q(id__in=scope.document_ids)
     if scope.source_types:
@@ -196,9 +206,7 @@ def _fused(lists: Sequence[Sequence[SearchHit]]) -> list[SearchHit]:
 
 def _map(hits: Sequence[SearchHit], kbs: Sequence[KnowledgeBase], allowed: _Allowed, top_k: int) -> _Mapped:
     rows = _rows(hits, kbs)
-    found_ids = [row.pk for found in rows.values() for row in found]
-    mine = Document.objects.filter(allowed.readable, allowed.wanted, pk__in=found_ids)
-    readable = set(mine.values_list("pk", flat=True))
+    readable = allowed.of([row for found in rows.values() for row in found])
     mapped = _Mapped()
     maps: dict[str, SourceMap | None] = {}
     for hit in hits:
@@ -218,7 +226,8 @@ def _rows(hits: Sequence[SearchHit], kbs: Sequence[KnowledgeBase]) -> dict[str, 
     ids = {hit.provider_document_id for hit in hits}
     documents = Document.objects.filter(SEARCHABLE, kb__in=kbs, provider_knowledge_id__in=ids)
     rows: dict[str, list[Document]] = defaultdict(list)
-    for document in documents.select_related("root", "kb").order_by("sort_path", "id"):
+    # Ordered here: asked to, the database goes through the whole knowledge base in that order.
+    for document in sorted(documents.select_related("root", "kb"), key=lambda row: (row.sort_path, row.id)):
         rows[document.provider_knowledge_id].append(document)
     return rows
 
