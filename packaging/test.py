@@ -46,13 +46,21 @@ def main() -> int:
         return 1
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "mnote.settings.test"}
     failed = [name for name, command in CHECKS if not _run(name, [python, *command], environment)]
-    if not _run("tests", [python, "-m", "pytest", *(sys.argv[1:] or ["-n", "2"])], environment):
-        failed.append("tests")
+    for name, arguments in _suites(sys.argv[1:]).items():
+        if not _run(name, [python, "-m", "pytest", *arguments], environment):
+            failed.append(name)
     is_twice = not sys.argv[1:] and "PostgreSQL" not in missing
     if is_twice and not _run("tests on PostgreSQL", _on_postgres(python), environment):
         failed.append("tests on PostgreSQL")
     print("FAILED: " + ", ".join(failed) if failed else "All checks and tests passed.", flush=True)
     return 1 if failed else 0
+
+
+def _suites(given: list[str]) -> dict[str, list[str]]:
+    """The browser's driver keeps an event loop running in its process, where no other test can start one."""
+    if given:
+        return {"tests": given}
+    return {"tests": ["-n", "2", "-m", "not browser"], "tests in the browser": ["-n", "2", "-m", "browser"]}
 
 
 def _on_postgres(python: Path) -> list[str | Path]:

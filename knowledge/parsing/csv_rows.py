@@ -18,6 +18,9 @@ _DELIMITERS = ",;\t|"
 _SAMPLE_ROWS = 50
 _SAMPLE_CHARS = 64 * 1024
 
+# One setting for the whole process, so it must not depend on the file: the text is bounded before it comes here.
+csv.field_size_limit(2**31 - 1)
+
 
 class CsvParser:
     """Reads tables in text form."""
@@ -60,7 +63,6 @@ def read_records(text: str, delimiter: str) -> Iterator[list[str]]:
 
     A quotation mark that is never closed is taken for an ordinary character, in the whole file.
     """
-    csv.field_size_limit(max(len(text), 1))
     lines = StringIO(text, newline="")
     if _is_well_quoted(text, delimiter):
         return csv.reader(lines, delimiter=delimiter)

@@ -12,7 +12,6 @@ from mnote.names import camel_case
 # A comment and no docstring: the schema would publish that as the description of every body without one.
 # `validated_data` and sources keep the snake_case names; `validate_<snake_name>` methods are found.
 class CamelSerializer(serializers.Serializer[Any]):
-
     def get_fields(self) -> dict[str, Any]:
         return {self._renamed(name, field): field for name, field in super().get_fields().items()}
 

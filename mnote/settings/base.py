@@ -182,12 +182,12 @@ MNOTE_WEB_IMPORT_HOSTS = env_list("MNOTE_WEB_IMPORT_HOSTS")
 
 # --- Agents -------------------------------------------------------------------------------------------------------
 #: A call of a tool ends after this long; clients wait longer (the generated configuration tells them 30 seconds).
-MNOTE_TOOL_SECONDS = env_float("MNOTE_TOOL_SECONDS", 20.0, minimum=0.1)
+MNOTE_TOOL_SECONDS = env_float("MNOTE_TOOL_SECONDS", 20.0, minimum=0.01)
 #: A JSON file of further agents, see pageai/agents.py.
 _agents_file = env_str("MNOTE_AGENTS_FILE")
 MNOTE_AGENTS_FILE = Path(_agents_file).expanduser().absolute() if _agents_file else None
 
-# --- Page AI: OpenHub, its Redis, and the opencode it drives. Without an address the panel says that it is not set up. --
+# --- Page AI: OpenHub, its Redis, and the opencode it drives. Without an address the panel says so. ----------------
 MNOTE_OPENHUB_URL = env_str("MNOTE_OPENHUB_URL").rstrip("/")
 MNOTE_OPENHUB_JWT_SECRET = env_secret("MNOTE_OPENHUB_JWT_SECRET")
 MNOTE_OPENHUB_REDIS_URL = env_secret("MNOTE_OPENHUB_REDIS_URL")

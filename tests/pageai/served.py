@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,9 @@ class Served:
     def send(self, method: str, body: bytes, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            connection.request(method, "/mcp", body, headers)
+            # A server may refuse a large body before it has read all of it: its answer is there all the same.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.request(method, "/mcp", body, headers)
             response = connection.getresponse()
             return response.status, dict(response.getheaders()), response.read()
         finally:

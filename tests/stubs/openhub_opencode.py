@@ -47,8 +47,8 @@ class Pending:
 
 
 class OpencodeStub:
-    """`heartbeat_seconds` is the pause between signs of life on the event bus. `lands_in` is where sessions work whatever
-    was asked for."""
+    """`heartbeat_seconds` is the pause between signs of life on the event bus. `lands_in` is where sessions work
+    whatever was asked for."""
 
     def __init__(self, *, password: str = "oc-password") -> None:
         self.password = password

@@ -231,8 +231,8 @@ def test_the_run_of_the_host_is_written_down(running: Served) -> None:
 
 
 def test_a_call_that_takes_too_long_is_answered_and_written_down(seed: Seed, tmp_path: Path) -> None:
-    with serve(seed, tmp_path / "data", MNOTE_TOOL_SECONDS="0.1") as hurried:
-        arguments = {"query": " ".join(f"treasure{number}" for number in range(1_000))}
+    with serve(seed, tmp_path / "data", MNOTE_TOOL_SECONDS="0.01") as hurried:
+        arguments = {"query": " ".join(f"treasure{number}" for number in range(600))}
         answers = [
             json.loads(hurried.post(message("mnote.weknora.search", arguments), hurried.facts.tokens["alice"])[2])
             for _ in range(3)

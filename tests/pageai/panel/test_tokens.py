@@ -35,7 +35,7 @@ def test_sign_writes_exactly_the_claims_openhub_reads() -> None:
 def test_token_counts_until_it_is_dropped(hub: OpenHubStub, connection: Connection) -> None:
     openhub = OpenHub(connection)
 
-    token = openhub.token_for(user_id=1, username="alice", now=_NOW)
+    token = openhub.token_for(user_id=1, username="alice", now=datetime.now(UTC))
     before = me(hub, token)
     openhub.drop_token(token)
 
