@@ -61,7 +61,17 @@ REASONS: dict[str, Reason] = {
     "invalid_path": Reason(FILE, _("The name of the file cannot be used."), _("Rename the file.")),
     "not_a_file": Reason(FILE, _("This is not a regular file."), _RULES),
     "provider-unavailable": Reason(SERVICE, _("The indexing service does not answer."), _NOTHING, retry=True),
+    "provider-working": Reason(TEMPORARY, _("The indexing service is at work on it."), _NOTHING, retry=True),
     "provider-timeout": Reason(SERVICE, _("The indexing service answers too slowly."), _NOTHING, retry=True),
+    "provider-busy": Reason(TEMPORARY, _("The indexing service is busy with other documents."), _NOTHING, retry=True),
+    "provider-deleting": Reason(
+        TEMPORARY, _("The indexing service is still removing the older version."), _NOTHING, retry=True
+    ),
+    "provider-auth": Reason(CONFIGURATION, _("The indexing service does not accept our key."), _ASK, retry=True),
+    "provider-rights": Reason(CONFIGURATION, _("The key for the indexing service may not do this."), _ASK, retry=True),
+    "provider-kb-unusable": Reason(
+        CONFIGURATION, _("The indexing service cannot use this knowledge base any more."), _ASK
+    ),
     "provider-rejected": Reason(FILE, _("The indexing service refused the file."), _("Retry, or replace the file.")),
     "provider-misconfigured": Reason(CONFIGURATION, _("The indexing service is not set up correctly."), _ASK),
     "provider-protocol": Reason(SERVICE, _("The indexing service answered in an unknown way."), _ASK),

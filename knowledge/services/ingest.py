@@ -41,6 +41,8 @@ log = logging.getLogger(__name__)
 
 #: What is handed to a provider together: up to so many documents, so many characters, read within so many seconds.
 _GROUP, _GROUP_CHARS, _GROUP_SECONDS = 32, 2_000_000, 1.0
+#: The reason of documents that a provider took and has not finished, and how soon it is asked again.
+AT_WORK, AT_WORK_SECONDS = "provider-working", 3.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -150,14 +152,27 @@ class _Batch:
             outcomes = self._hand_over([_request(self.kb, each) for each in group])
         indexed = []
         for original, outcome in zip(group, outcomes, strict=True):
-            if isinstance(outcome, ProviderError):
-                self._fail(original.document, outcome.code, detail=str(outcome))
-            elif not outcome.state.chunk_count:
-                self._refuse(Refusal(document=original.document, code=ParseCode.NO_TEXT.value, is_text_gone=True))
-                self._drop(outcome.state.provider_document_id)
-            else:
+            if self._is_done(original.document, outcome) and isinstance(outcome, IngestOutcome):
                 indexed.append(_indexed(original, outcome, started))
         self._record(indexed)
+
+    def _is_done(self, document: Document, outcome: IngestOutcome | ProviderError) -> bool:
+        """Say whether the provider has all passages; where not, write down why."""
+        if isinstance(outcome, ProviderError):
+            self._fail(document, outcome.code, detail=str(outcome))
+            return False
+        state = outcome.state
+        if state.phase is DocumentPhase.FAILED:
+            self._fail(document, state.error_code or ProviderError.code, retry=state.retryable)
+        elif state.phase is not DocumentPhase.DONE or state.chunk_count is None:
+            # It is handed over again then, which changes nothing and tells how it stands.
+            documents.put_back(worker=self.worker, documents=[document], code=AT_WORK, seconds=AT_WORK_SECONDS)
+        elif not state.chunk_count:
+            self._refuse(Refusal(document=document, code=ParseCode.NO_TEXT.value, is_text_gone=True))
+            self._drop(state.provider_document_id)
+        else:
+            return True
+        return False
 
     def _hand_over(self, requests: Sequence[IngestRequest]) -> Sequence[IngestOutcome | ProviderError]:
         """Give contents to the provider; what it refuses comes back as the error. Raises what concerns all."""
