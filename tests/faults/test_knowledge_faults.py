@@ -21,7 +21,7 @@ from tests.faults.worlds import Process, World, wait_until
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
 _PATIENCE = 200.0
-_MANY, _SOME = 1000, 250
+_MANY, _SOME = 1000, 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
