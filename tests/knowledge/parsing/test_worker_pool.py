@@ -110,7 +110,7 @@ def test_pool_serves_several_threads(pool: ParsePool, tmp_path: Path) -> None:
 
 def test_pool_ends_a_parse_at_its_deadline_and_reads_the_next_file(tmp_path: Path) -> None:
     with ParsePool(1, ParseLimits(seconds=1.0)) as pool:
-        slow = refused(pool, tmp_path, "slow.pdf", slow_page())
+        slow = refused(pool, tmp_path, "slow.pdf", slow_page(4_000_000))
 
         assert slow.code is ParseCode.PARSE_TIMEOUT
         with opened(tmp_path, "good.md", b"good") as descriptor:
