@@ -288,7 +288,8 @@ def test_scores_are_no_percentages(filled: Vault) -> None:
     text = unescape(look(filled, kb=filled.kb, q="tomatoes").text)
 
     assert re.search(r"Score of the words</dt><dd><span class=\"num\">\d+\.\d+</span>", text)
-    assert not re.search(r"\d\s*%", text)
+    # What is read, not addresses: a signed reference there may hold a digit before an escape such as %3A.
+    assert not re.search(r"\d\s*%", re.sub(r"<[^>]*>", " ", text))
 
 
 def test_testing_a_knowledge_base_counts_as_using_it(filled: Vault) -> None:
