@@ -79,12 +79,14 @@ class PanelTurn(models.Model):
     `beat_at`; a turn that nobody renews any more counts as ended.
 
     `revision` grows whenever something changed that a page shows: a request for the person, a changed file, the end.
-    `told_hash` says which context its session was told last. Holds no message.
+    `selection` is what the person selected on the page, for the next question; `told_hash` says which context the
+    session was told last. Holds no message.
     """
 
     binding = models.OneToOneField(OpenHubBinding, on_delete=models.CASCADE, primary_key=True, related_name="turn")
     owner = models.CharField(max_length=60, blank=True)
     question_hash = models.CharField(max_length=64, blank=True)
+    selection = models.CharField(max_length=2000, blank=True)
     told_hash = models.CharField(max_length=64, blank=True)
     revision = models.PositiveBigIntegerField(default=0)
     started_at = models.DateTimeField(null=True, blank=True)

@@ -60,7 +60,11 @@ class FrameReader:
 
 def frame(kind: str, **facts: Any) -> Frame:
     """Make a frame of our own, in the form OpenHub writes them."""
-    data = {"type": kind, **facts}
+    return written({"type": kind, **facts})
+
+
+def written(data: Mapping[str, Any]) -> Frame:
+    """Write the data of a frame anew."""
     return Frame(raw=f"data: {json.dumps(data)}\n\n".encode(), data=data)
 
 

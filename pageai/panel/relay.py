@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 from pageai.panel.errors import PanelError
 from pageai.panel.frames import Frame, FrameReader, FrameTooLarge, frame
 
 _MAX_KEPT_BYTES = 8 * 1024 * 1024
 
-OnFrame = Callable[[Frame], None]
-
 
 class Relay:
     """`cut_text` is said to the person when the stream breaks off; the page then does not send the question again."""
 
-    def __init__(self, *, cut_text: str, on_frame: OnFrame) -> None:
+    def __init__(self, *, cut_text: str) -> None:
         self._cut_text = cut_text
-        self._on_frame = on_frame
         self._kept: deque[Frame] = deque()
         self._kept_bytes = 0
         self._viewer = 0
@@ -69,7 +66,6 @@ class Relay:
 
     def _take(self, given: Frame) -> None:
         self._was_final = given.is_final
-        self._on_frame(given)
         self._keep(given)
 
     def _keep(self, given: Frame) -> None:

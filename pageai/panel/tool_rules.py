@@ -1,8 +1,9 @@
 """What an agent may do in a root, written as the permission rules of its session. opencode looks at them last, so no
 file in the folder can widen them. They are a second fence: who may see a file at all is decided by the resolver.
 
-A pattern is compared with the path below the worktree: the top of a git repository, else "/". What cannot be limited to
-folders (searching by name or content) is only given to those who may read the whole root; a shell to nobody.
+A pattern is compared with the path below the worktree: the top of a git repository, else "/". Searching by name or
+content cannot be limited to folders, and reading follows links to other ones; so files are only given to those who may
+read the whole root. Others have MNote's own tools, which filter. A shell is given to nobody.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pageai.panel.opencode import Rule
 
 _ALLOW, _ASK, _DENY = "allow", "ask", "deny"
 _ALWAYS = ("question", "todowrite", "todoread", "skill")
-_WHOLE_ROOT = ("glob", "grep", "list")
+_SEARCHING = ("glob", "grep", "list")
 _SECRET_FILES = ("*.env", "*.env.*")
 _WILD = frozenset("*?[]{}")
 
@@ -47,8 +48,12 @@ def _rules(reach: Reach, root: str, worktree: str, mcp_server: str) -> Iterator[
         yield _rule(name, "*", _ALLOW)
     yield _rule(f"{mcp_server}_*", "*", _ALLOW)
     if reach.covers_the_root:
-        for name in _WHOLE_ROOT:
-            yield _rule(name, "*", _ALLOW)
+        yield from _of_files(reach, root, worktree)
+
+
+def _of_files(reach: Reach, root: str, worktree: str) -> Iterator[Rule]:
+    for name in _SEARCHING:
+        yield _rule(name, "*", _ALLOW)
     ordered = [("", reach.default), *sorted(reach.prefixes.items(), key=lambda each: each[0].count("/"))]
     for prefix, access in ordered:
         yield from _of_prefix(_below(root, prefix, worktree), access)

@@ -17,6 +17,7 @@ from pageai.models import OpenHubBinding, PanelTurn
 
 #: A turn that its reader did not renew for this long has none any more.
 STALE = timedelta(seconds=30)
+_MAX_SELECTION = 2000
 #: This process, as the owner of the turns it reads.
 OWNER = f"{socket.gethostname()[:40]}:{os.getpid()}"
 
@@ -69,6 +70,15 @@ def standing(*, binding_id: str) -> Standing:
         return Standing()
     is_free = PanelTurn.objects.filter(pk=binding_id).filter(_is_free(timezone.now())).exists()
     return Standing(is_running=not is_free, revision=row.revision)
+
+
+def select(*, binding: OpenHubBinding, text: str) -> None:
+    """Keep what the person selected on the page, for the next question; at most 2,000 characters."""
+    PanelTurn.objects.update_or_create(binding=binding, defaults={"selection": text[:_MAX_SELECTION]})
+
+
+def selection(*, binding: OpenHubBinding) -> str:
+    return PanelTurn.objects.filter(pk=binding.pk).values_list("selection", flat=True).first() or ""
 
 
 def told(*, binding: OpenHubBinding) -> str:

@@ -22,13 +22,15 @@ _CASES = [
     (Reach(default="read", prefixes={"open": "write"}), "edit", "open", "ask"),
     (Reach(default="read", prefixes={"open": "write"}), "edit", "opened/a.md", "deny"),
     (Reach(default="read", prefixes={"hr": "none"}), "read", "hr/pay.md", "deny"),
-    (Reach(default="read", prefixes={"hr": "none"}), "read", "hr_x/pay.md", "allow"),
-    (Reach(default="read", prefixes={"hr": "none", "hr/open": "read"}), "read", "hr/open/a.md", "allow"),
-    (Reach(default="read", prefixes={"hr/open": "read", "hr": "none"}), "read", "hr/open/a.md", "allow"),
-    (Reach(default="none", prefixes={"sub": "read"}), "read", "a.md", "deny"),
-    (Reach(default="none", prefixes={"sub": "read"}), "read", "sub/a.md", "allow"),
-    (Reach(default="none", prefixes={"文档": "read"}), "read", "文档/一.md", "allow"),
-    (Reach(default="none", prefixes={"a*": "read"}), "read", "abc/a.md", "deny"),
+    (Reach(default="read", prefixes={"hr": "none"}), "read", "link-to-hr/pay.md", "deny"),
+    (Reach(default="write", prefixes={"hr": "none"}), "edit", "a.md", "deny"),
+    (Reach(default="write", prefixes={"fixed": "read"}), "edit", "fixed/a.md", "deny"),
+    (Reach(default="write", prefixes={"fixed": "read"}), "read", "fixed/a.md", "allow"),
+    (Reach(default="write", prefixes={"fixed": "read", "fixed/open": "write"}), "edit", "fixed/open/a.md", "ask"),
+    (Reach(default="write", prefixes={"fixed/open": "write", "fixed": "read"}), "edit", "fixed/open/a.md", "ask"),
+    (Reach(default="none", prefixes={"sub": "read"}), "read", "sub/a.md", "deny"),
+    (Reach(default="read", prefixes={"文档": "write"}), "edit", "文档/一.md", "ask"),
+    (Reach(default="read", prefixes={"a*": "write"}), "edit", "abc/a.md", "deny"),
     (Reach(default="read"), "read", "sub/.env", "deny"),
     (Reach(default="read"), "read", "prod.env.local", "deny"),
     (Reach(default="write"), "bash", "ls", "deny"),
@@ -56,6 +58,6 @@ def test_rules_decide_by_the_most_specific_prefix(
 
 
 def test_rules_of_a_root_with_wildcards_in_its_name_open_nothing_else() -> None:
-    rules = session(Reach(default="none", prefixes={"sub": "read"}), root="/srv/no[te]s*")
+    rules = session(Reach(default="read", prefixes={"sub": "write"}), root="/srv/no[te]s*")
 
-    assert rules.action_for("read", "srv/notes/sub/a.md") == "deny"
+    assert rules.action_for("edit", "srv/notes/sub/a.md") == "deny"
