@@ -32,6 +32,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/", include("mnote.api.urls")),
     path("api/", include("knowledge.api.urls")),
+    path("api/", include("pageai.api.urls")),
 ]
 
 handler400 = "mnote.views.errors.bad_request"

@@ -35,12 +35,6 @@ class ToolTimeout(base.AppError):
     retryable = True
 
 
-class ResultTooLarge(base.AppError):
-    code = "result-too-large"
-    status = 413
-    title = _("The result is too large; ask for less")
-
-
 class PanelNotConfigured(base.ServiceUnavailable):
     """No OpenHub was set up."""
 

@@ -6,6 +6,7 @@ calls the dotted name there is refused. So texts for opencode name tools in that
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 
@@ -13,18 +14,17 @@ from pageai.tool_catalogue import Tool
 
 #: The skill, and the older name by which it may still be asked for.
 SKILL_NAMES = ("mnote-local-index", "mnote-document-evidence")
-#: The name of our server in generated configurations. Short: some models take names of at most 64 characters.
-SERVER = "kb"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
-def opencode_name(tool: str, server: str = SERVER) -> str:
-    """Return a tool's name as the model sees it: "mnote.weknora.search" is "kb_mnote_weknora_search"."""
+def opencode_name(tool: str, server: str) -> str:
+    """Return a tool's name as the model sees it: "mnote.weknora.search" of "kb" is "kb_mnote_weknora_search"."""
     return f"{_NOT_IN_NAMES.sub('_', server)}_{_NOT_IN_NAMES.sub('_', tool)}"
 
 
-def skill_file(tools: Iterable[Tool]) -> str:
-    """Return SKILL.md for opencode; "" without tools, for then there is nothing to explain."""
+def skill_file(tools: Iterable[Tool], *, server: str, knowledge_bases: Iterable[str] = ()) -> str:
+    """Return SKILL.md for the opencode that knows us as `server`; "" without tools, for then there is nothing to
+    explain. `knowledge_bases` are the names of those that may be searched."""
     served = tuple(tools)
     if not served:
         return ""
@@ -33,14 +33,15 @@ def skill_file(tools: Iterable[Tool]) -> str:
         "description: Search the person's own documents and cite the exact place. Use it whenever an answer may stand "
         "in their notes, PDFs, sheets or slides.\n---\n\n"
     )
-    return head + skill_text(served, is_bound=True)
+    listed = "\n".join(f"- {json.dumps(name, ensure_ascii=False)}" for name in knowledge_bases)
+    return head + skill_text(served, server=server) + (f"\n## Knowledge bases\n\n{listed}\n" if listed else "")
 
 
-def skill_text(tools: Iterable[Tool], *, is_bound: bool) -> str:
-    """Return the body of the skill. `is_bound`: for an agent of ours in opencode; other clients have their own ways to
-    write names."""
+def skill_text(tools: Iterable[Tool], *, server: str = "") -> str:
+    """Return the body of the skill, for the opencode that knows us as `server`; without it for any client, and clients
+    have their own ways to write names."""
     listed = tuple(tools)
-    served = {tool.name: opencode_name(tool.name) if is_bound else tool.name for tool in listed}
+    served = {tool.name: opencode_name(tool.name, server) if server else tool.name for tool in listed}
     parts = [
         "# Searching and citing local documents\n",
         _RULES,
@@ -50,7 +51,7 @@ def skill_text(tools: Iterable[Tool], *, is_bound: bool) -> str:
         "## Steps\n",
         *(f"{number}. {step}" for number, step in enumerate(_steps(served), start=1)),
     ]
-    if not is_bound:
+    if not server:
         parts += ["", _OTHER_NAMES]
     return "\n".join(parts) + "\n"
 

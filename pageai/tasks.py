@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from celery import shared_task
+
 from mnote.job_kinds import job
 from mnote.jobs import JobContext
 from mnote.models import User
 from pageai.exceptions import PanelNotConfigured
 from pageai.panel.errors import PanelError
-from pageai.services import panel, provisioning
+from pageai.services import agent_files, panel, provisioning
 
 
 @job(provisioning.CLOSE_KIND, max_attempts=8)
@@ -24,3 +26,9 @@ def close_identities(context: JobContext) -> dict[str, Any]:
         return {"closed": 0}
     except PanelError as error:
         raise panel.as_app_error(error) from error
+
+
+@shared_task(name="pageai.refresh_agent_files")
+def refresh_agent_files() -> None:
+    """Bring the generated files of agents up to date with rights, knowledge bases and settings."""
+    agent_files.refresh()

@@ -164,6 +164,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "mnote.sweep_jobs", "schedule": 5.0, "options": {"expires": 15}},
     "beat": {"task": "mnote.beat_worker", "schedule": 10.0, "options": {"expires": 20}},
     "schedule": {"task": "knowledge.schedule_syncs", "schedule": 30.0, "options": {"expires": 60}},
+    "agent_files": {"task": "pageai.refresh_agent_files", "schedule": 30.0, "options": {"expires": 60}},
 }
 MNOTE_JOB_LEASE_SECONDS = env_int("MNOTE_JOB_LEASE_SECONDS", 60, minimum=5)
 MNOTE_STOP_SECONDS = env_int("MNOTE_STOP_SECONDS", 8, minimum=1)

@@ -24,6 +24,7 @@ from mnote.models import Root, Workspace
 from mnote.principals import Principal
 from pageai.results import Body
 from pageai.selectors.agent_settings import tools_for
+from pageai.services import provisioning
 from pageai.services.callers import Caller
 from pageai.skills import SKILL_NAMES, skill_text
 from pageai.tool_scopes import ToolScope
@@ -217,8 +218,10 @@ def index_status(call: Call) -> Body:
 def read_skill(call: Call) -> Body:
     if call.data["name"] not in SKILL_NAMES:
         raise NotFound
-    served = tools_for(call.caller.user, call.caller.binding)
-    return {"name": SKILL_NAMES[0], "text": skill_text(served, is_bound=call.caller.binding is not None)}
+    binding = call.caller.binding
+    served = tools_for(call.caller.user, binding)
+    server = provisioning.mcp_server_of(binding) if binding else ""
+    return {"name": SKILL_NAMES[0], "text": skill_text(served, server=server)}
 
 
 HANDLERS: dict[str, Callable[[Call], Body]] = {

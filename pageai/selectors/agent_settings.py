@@ -28,17 +28,29 @@ class AgentSettings:
         """Say whether the flag of this key is set."""
         return any(self.value(field) is True for field in fields if field.key == key)
 
+    def common(self, name: str) -> str | bool:
+        """Return one of the settings that all agents share."""
+        return self.value(next(each for each in common_fields() if each.key == f"{COMMON}.{name}"))
+
+    def tells(self, context_ref: str) -> bool:
+        """Say whether agents are told this of what the person looks at."""
+        return self.common(f"contextRefs.{context_ref}") is True
+
+    @property
+    def citation_display(self) -> str:
+        return str(self.common("citationDisplay"))
+
     @property
     def default_agent(self) -> Agent:
-        chosen = self.value(next(each for each in common_fields() if each.key == f"{COMMON}.defaultAgent"))
-        found = agent_named(str(chosen)) or agent_named(DEFAULT_AGENT)
+        found = agent_named(str(self.common("defaultAgent"))) or agent_named(DEFAULT_AGENT)
         assert found is not None  # noqa: S101 built in
         return found
 
     def uses_knowledge(self, agent: Agent) -> bool:
         """Say whether the person lets this agent use knowledge bases."""
-        is_on = agent.has_knowledge and self.is_on(f"{COMMON}.knowledge", common_fields())
-        return is_on and self.is_on(agent.knowledge_key, agent.fields)
+        return (
+            agent.has_knowledge and self.common("knowledge") is True and self.is_on(agent.knowledge_key, agent.fields)
+        )
 
     def tool_sets(self, agent: Agent, binding: OpenHubBinding | None = None) -> frozenset[ToolSet]:
         """Return the sets that this agent is served; a binding may add to those of its settings."""

@@ -53,14 +53,19 @@ def of_person(username: str, *, kb_ids: Iterable[str] = ()) -> Caller:
     Raises:
         NotFound: no such person. NotAuthenticated: the account is closed.
     """
+    user, limited = session_of(username).user, frozenset(kb_ids)
+    principal = Principal(user=user, token_name="stdio", scopes=frozenset({"mcp"}), kb_ids=limited)  # noqa: S106
+    return Caller(principal=principal, limits=Limits(kb_ids=limited or None))
+
+
+def session_of(username: str) -> Principal:
+    """Give a person of this machine with all of their rights. Raises NotFound, NotAuthenticated."""
     user = User.objects.filter(username=username).first()
     if user is None:
         raise NotFound
     if not user.is_active:
         raise NotAuthenticated
-    limited = frozenset(kb_ids)
-    principal = Principal(user=user, token_name="stdio", scopes=frozenset({"mcp"}), kb_ids=limited)  # noqa: S106
-    return Caller(principal=principal, limits=Limits(kb_ids=limited or None))
+    return Principal(user=user)
 
 
 def _of_binding(secret: str) -> Caller:

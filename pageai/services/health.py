@@ -1,0 +1,137 @@
+"""The layers that Page AI stands on, each asked now, each with a plain sentence on what is broken (spec 8.3)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.utils import translation
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from knowledge.providers.base import ProviderError
+from knowledge.providers.registry import provider_for
+from mnote import connections
+from mnote.http import build_client
+from mnote.principals import Principal
+from pageai.exceptions import PanelNotConfigured
+from pageai.panel.asking import SHORT, Asker
+from pageai.panel.connection import Connection
+from pageai.panel.errors import PanelError
+from pageai.panel.opencode import basic_auth
+from pageai.panel.tokens import TokenStore
+from pageai.selectors import bindings
+from pageai.selectors.agent_settings import tools_for
+from pageai.services import panel
+
+_BRIDGE = "js/reading.js"
+_BROKEN_FROM = 500
+_THREADS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """One layer. `sentence` is for people and names no address; a layer that nobody set up says so."""
+
+    is_configured: bool = True
+    is_reachable: bool = True
+    version: str = ""
+    sentence: str | Promise = ""
+
+
+_NOT_SET_UP = Layer(is_configured=False, is_reachable=False, sentence=_("Not set up here."))
+_DOWN = Layer(is_reachable=False, sentence=_("It does not answer."))
+
+
+def look(principal: Principal) -> dict[str, Any]:
+    """Ask every layer, those outside at the same time, and give what each says by its key."""
+    looks: dict[str, Callable[[], Layer]] = {
+        "openhub_fastapi": _of_panel(_fastapi),
+        "openhub_redis": _of_panel(_redis),
+        "opencode": _of_panel(_opencode),
+        "weknora": lambda: _provider("weknora"),
+        "local": lambda: _provider("local"),
+        "session_binding": lambda: _binding(principal),
+        "mnote_bridge": _bridge,
+        "mcp_facade": lambda: _facade(principal),
+    }
+    outside = ("openhub_fastapi", "openhub_redis", "opencode")
+    with ThreadPoolExecutor(_THREADS) as pool:
+        asked = {name: pool.submit(_timed, looks[name], translation.get_language()) for name in outside}
+        here = {name: _timed(looks[name], translation.get_language()) for name in looks if name not in outside}
+        found = {name: each.result() for name, each in asked.items()}
+    return {name: (found | here)[name] for name in looks}
+
+
+def _timed(ask: Callable[[], Layer], language: str | None) -> dict[str, Any]:
+    began = time.monotonic()
+    with translation.override(language):
+        try:
+            layer = ask()
+        finally:
+            connections.let_go()
+        return {
+            "configured": layer.is_configured,
+            "reachable": layer.is_reachable,
+            "milliseconds": int((time.monotonic() - began) * 1000),
+            "version": layer.version or None,
+            "sentence": str(layer.sentence),
+        }
+
+
+def _of_panel(ask: Callable[[Connection], Layer]) -> Callable[[], Layer]:
+    def asked() -> Layer:
+        try:
+            return ask(panel.connection())
+        except PanelNotConfigured:
+            return _NOT_SET_UP
+        except PanelError:
+            return _DOWN
+
+    return asked
+
+
+def _fastapi(connection: Connection) -> Layer:
+    """Any answer but a failure will do: without a token it is a refusal."""
+    asker = Asker(client=build_client(connection.openhub_url, role="OpenHub", timeouts=SHORT), layer="openhub_fastapi")
+    return Layer() if asker.ask("GET", "/api/auth/me").status < _BROKEN_FROM else _DOWN
+
+
+def _redis(connection: Connection) -> Layer:
+    TokenStore(connection).drop("mnote-health")  # a key that is never there
+    return Layer()
+
+
+def _opencode(connection: Connection) -> Layer:
+    headers = {"Authorization": basic_auth(connection)}
+    client = build_client(connection.opencode_url, role="opencode", timeouts=SHORT, headers=headers)
+    found: Mapping[str, Any] = Asker(client=client, layer="opencode").mapping("GET", "/global/health")
+    return Layer(version=str(found.get("version", ""))) if found.get("healthy") is True else _DOWN
+
+
+def _provider(kind: str) -> Layer:
+    try:
+        status = provider_for(kind).status()
+    except ProviderError as error:
+        return _NOT_SET_UP if error.code == "provider-misconfigured" else _DOWN
+    return Layer(version=status.version) if status.reachable else _DOWN
+
+
+def _binding(principal: Principal) -> Layer:
+    count = bindings.bindings_of(principal).filter(status="active").count()
+    return Layer(sentence="" if count else _("No page of yours has a conversation yet."))
+
+
+def _bridge() -> Layer:
+    """The script of the document pane, which opens what conversations cite."""
+    return Layer(version=settings.VERSION) if finders.find(_BRIDGE) else _DOWN
+
+
+def _facade(principal: Principal) -> Layer:
+    served = tools_for(principal.user)
+    return Layer(version=settings.VERSION, sentence="" if served else _("Knowledge is switched off in your settings."))
