@@ -7,6 +7,9 @@ from django.utils.translation import gettext_lazy as _
 
 #: Action of an audit entry -> sentence; `who` did it to `what`.
 SENTENCES: dict[str, Promise] = {
+    "binding.archive": _("%(who)s put an AI conversation away"),
+    "binding.reopen": _("%(who)s took up an AI conversation again"),
+    "binding.revoke_tokens": _("%(who)s ended what an AI conversation could read"),
     "file.upload": _("%(who)s added the file %(what)s"),
     "grant.remove": _("%(who)s took an access right back: %(what)s"),
     "grant.set": _("%(who)s set an access right: %(what)s"),
