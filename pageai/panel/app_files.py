@@ -70,12 +70,14 @@ _CHANGES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """Addresses that the page needs: of itself, of the bundle's files, of our script and style sheet."""
+    """What the page needs to know: its own address, that of the bundle's files, of our script and style sheet, and the
+    session it goes on with ("" for a new conversation)."""
 
     base: str
     assets: str
     script: str
     style: str
+    session: str = ""
 
 
 def index(app_dir: Path, frame: Frame) -> str:
@@ -86,7 +88,7 @@ def index(app_dir: Path, frame: Frame) -> str:
         raise AppUnknown("index page")
     ours = (
         f'<head><script src="{escape(frame.script)}" data-base="{escape(frame.base)}" '
-        f'data-assets="{escape(frame.assets)}"></script>'
+        f'data-assets="{escape(frame.assets)}" data-session="{escape(frame.session)}"></script>'
     )
     text = text.replace("<head>", ours, 1)
     return text.replace("</head>", f'<link rel="stylesheet" href="{escape(frame.style)}"></head>', 1)

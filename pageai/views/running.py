@@ -1,0 +1,180 @@
+"""The turns whose streams this process reads. A turn is read to its end whether or not a browser is there.
+
+Three things run for each: the reader of OpenHub's stream; a tap on opencode's events, which tells pages that somebody
+is asked for something; and a guard, which says that the turn is still read here and ends it when its person may no
+longer work there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from mnote.exceptions import AppError
+from pageai.panel import headers
+from pageai.panel.connection import Connection
+from pageai.panel.errors import PanelError
+from pageai.panel.frames import Frame, FrameReader, FrameTooLarge
+from pageai.panel.relay import Relay
+from pageai.panel.upstream import Call, Stream, events_of, open_stream
+from pageai.services import changes, errands, gatekeeping, turns
+from pageai.services.gatekeeping import Visit
+from pageai.views.threads import in_thread
+
+logger = logging.getLogger(__name__)
+
+_GUARD_SECONDS = 2.0
+_TELLING = ("permission.", "question.", "session.error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """Sentences that the turn may have to say, in the language of the person who asked."""
+
+    cut: str
+    ended: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """How OpenHub answered: its status, and for a refusal what it said."""
+
+    status: int
+    said: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_stream(self) -> bool:
+        return self.status == 200 and not self.said
+
+
+class Turn:
+    """One turn that is read here."""
+
+    def __init__(self, visit: Visit, connection: Connection, texts: Texts) -> None:
+        self.visit = visit
+        self.relay = Relay(cut_text=texts.cut)
+        self._connection = connection
+        self._texts = texts
+        self._head: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
+
+    async def start(self, call: Call) -> Head:
+        """Ask OpenHub, and give how it answered; from then on the turn runs by itself. Raises PanelError."""
+        task = asyncio.create_task(self._run(call))
+        _tasks.add(task)
+        task.add_done_callback(_tasks.discard)
+        _turns[self.visit.binding.pk] = self
+        return await asyncio.shield(self._head)
+
+    async def _run(self, call: Call) -> None:
+        silence = self._connection.silence_seconds
+        try:
+            async with open_stream(call, layer="openhub_fastapi", silence_seconds=silence) as stream:
+                head = await _head_of(stream)
+                self._tell(head)
+                if head.is_stream:
+                    await self._read(stream)
+        except PanelError as error:
+            self._fail(error)
+        finally:
+            self._fail(PanelError(layer="openhub_fastapi"))
+            self.relay.end()
+            # A turn that is asked for again meanwhile is another one.
+            if _turns.get(self.visit.binding.pk) is self:
+                del _turns[self.visit.binding.pk]
+            await in_thread(self._finish)
+
+    async def _read(self, stream: Stream) -> None:
+        async with _beside(self._tap()), _beside(self._guard(asyncio.current_task())):
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.relay.run(stream.pieces())
+
+    async def _tap(self) -> None:
+        """Listen to what opencode tells of this session; what names no session, or another one, is left out."""
+        reader, call = FrameReader(), events_of(self._connection, self.visit.directory)
+        silence = self._connection.silence_seconds
+        with contextlib.suppress(PanelError, FrameTooLarge):
+            async with open_stream(call, layer="opencode", silence_seconds=silence) as stream:
+                async for piece in stream.pieces():
+                    for each in reader.feed(piece):
+                        await self._hear(each)
+
+    async def _hear(self, event: Frame) -> None:
+        properties = event.data.get("properties")
+        is_ours = isinstance(properties, dict) and properties.get("sessionID") == self.visit.session_id
+        if is_ours and event.type.startswith(_TELLING):
+            await in_thread(partial(turns.touch, binding_id=self.visit.binding.pk))
+
+    async def _guard(self, reading: asyncio.Task[Any] | None) -> None:
+        while True:
+            await asyncio.sleep(_GUARD_SECONDS)
+            try:
+                is_ours = await in_thread(self._still_wanted)
+            except AppError:
+                await in_thread(self._stop)
+                is_ours = False
+            if not is_ours:
+                self.relay.end(self._texts.ended)
+                if reading is not None:
+                    reading.cancel()
+                return
+
+    def _still_wanted(self) -> bool:
+        """Renew the claim; raises AppError when the person may no longer work here."""
+        gatekeeping.enter(principal=self.visit.principal, binding_id=self.visit.binding.pk)
+        return turns.renew(binding_id=self.visit.binding.pk)
+
+    def _stop(self) -> None:
+        """The agent must not go on for somebody who may not: stop it, whatever may have ended meanwhile."""
+        try:
+            errands.abort(self.visit)
+        except (AppError, PanelError) as error:
+            logger.warning("a turn could not be stopped: %s", error.code)
+
+    def _finish(self) -> None:
+        try:
+            changes.note_turn(self.visit)
+        except (AppError, PanelError) as error:
+            logger.warning("changes of a turn were not noted: %s", error.code)
+        turns.end(binding_id=self.visit.binding.pk)
+
+    def _tell(self, head: Head) -> None:
+        if not self._head.done():
+            self._head.set_result(head)
+
+    def _fail(self, error: PanelError) -> None:
+        if not self._head.done():
+            self._head.set_exception(error)
+            self._head.exception()  # whoever asked may have left: then nobody else takes it
+
+
+_turns: dict[str, Turn] = {}
+_tasks: set[asyncio.Task[None]] = set()
+
+
+def turn_of(binding_id: str) -> Turn | None:
+    """Return the turn of a binding that is read in this process."""
+    return _turns.get(binding_id)
+
+
+async def _head_of(stream: Stream) -> Head:
+    if stream.status == 200 and headers.is_stream(stream.headers):
+        return Head(status=200)
+    said = await stream.error()
+    return Head(status=stream.status, said=said or {"detail": ""})
+
+
+@contextlib.asynccontextmanager
+async def _beside(work: Any) -> Any:
+    """Run something for the time of a block; it ends with it."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
