@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,24 +69,23 @@ class World:
         self.opencode = opencode
         self.heartbeat_seconds = 130.0
         self.pause_seconds = 0.0
-        self.has_snapshots = False
         self.turns: dict[str, Turn] = {}
         self.sessions: dict[str, dict[str, Any]] = {}
         self.rows: list[Row] = []
         self.images: dict[int, dict[str, Any]] = {}
         self.config: dict[str, str] = {}
         self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
         self.users: dict[int, User] = {}
         self.add_user("admin", is_admin=True)
 
     def add_user(self, username: str, *, is_admin: bool = False) -> User:
-        number = len(self.users) + 1
         workspace = self.folder / "workspace" / username
         workspace.mkdir(parents=True, exist_ok=True)
-        if self.has_snapshots:
-            (workspace / ".git").mkdir(exist_ok=True)
-        user = User(id=number, username=username, workspace_path=str(workspace), is_admin=is_admin)
-        self.users[number] = user
+        with self._lock:
+            number = len(self.users) + 1
+            user = User(id=number, username=username, workspace_path=str(workspace), is_admin=is_admin)
+            self.users[number] = user
         return user
 
     def user_named(self, username: str) -> User | None:
