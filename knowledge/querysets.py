@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from django.db.models import Q, QuerySet
 
@@ -15,12 +15,14 @@ from mnote.selectors.access import AccessMap
 
 def visible_kbs(principal: Principal, workspace: Workspace | None = None) -> QuerySet[KnowledgeBase]:
     """Select the knowledge bases of workspaces the principal can see; a token may be limited to some of them."""
-    kbs = KnowledgeBase.objects.filter(archived_at__isnull=True, workspace__in=access.workspaces_for(principal))
-    if workspace is not None:
-        kbs = kbs.filter(workspace=workspace)
-    if principal.kb_ids:
-        kbs = kbs.filter(id__in=principal.kb_ids)
-    return kbs
+    kbs = kbs_in(principal, access.workspaces_for(principal))
+    return kbs if workspace is None else kbs.filter(workspace=workspace)
+
+
+def kbs_in(principal: Principal, workspaces: Iterable[str] | QuerySet[Workspace]) -> QuerySet[KnowledgeBase]:
+    """Select the same, given workspaces (or their ids) that were looked up as visible."""
+    kbs = KnowledgeBase.objects.filter(archived_at__isnull=True, workspace__in=workspaces)
+    return kbs.filter(id__in=principal.kb_ids) if principal.kb_ids else kbs
 
 
 def readable_documents(principal: Principal, workspace: Workspace) -> QuerySet[Document]:

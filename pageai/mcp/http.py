@@ -23,6 +23,7 @@ from pageai.services.callers import Caller
 
 MAX_BODY_BYTES = 1_000_000
 _CALLER = "mnote.caller"
+_loaded: dict[str, Any] = {}
 
 Message = MutableMapping[str, Any]
 
@@ -34,7 +35,7 @@ async def mcp(request: HttpRequest) -> HttpResponse:
     _refuse_foreign_pages(request)
     if len(request.body) > MAX_BODY_BYTES:
         raise TooLarge
-    server = await asyncio.to_thread(_protocol)
+    server: Any = _loaded.get("protocol") or await asyncio.to_thread(_load)
     caller = await server.in_thread(partial(callers.authenticate, _secret_of(request)))
     request.principal = caller.principal  # type: ignore[attr-defined] # for the log
     return await _exchange(request, caller)
@@ -59,10 +60,9 @@ def _secret_of(request: HttpRequest) -> str:
     return secret.strip()
 
 
-@lru_cache(maxsize=1)
-def _protocol() -> Any:
+def _load() -> Any:
     """Load the SDK when the first agent comes: it takes a second, and pages never need it."""
-    return import_module("pageai.mcp.server")
+    return _loaded.setdefault("protocol", import_module("pageai.mcp.server"))
 
 
 async def _who_calls(context: Any) -> Caller:
@@ -72,12 +72,12 @@ async def _who_calls(context: Any) -> Caller:
 
 @lru_cache(maxsize=1)
 def _server() -> Any:
-    return _protocol().make_server(_who_calls)
+    return _load().make_server(_who_calls)
 
 
 async def _exchange(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Let the SDK's transport answer this one request."""
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415 see `_protocol`
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415 see `_load`
 
     answer = _Answer(request.body)
     manager = StreamableHTTPSessionManager(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 
 import mcp_types as types
 from asgiref.sync import sync_to_async
+from django import db as database
 from django.conf import settings
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -40,6 +42,8 @@ _RUN_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 #: Agents wait for each other here and never take threads from pages.
 _THREADS = 8
 _pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="tools")
+_KEEP_SECONDS = 60.0
+_thread = threading.local()
 #: Writes down calls that took too long, while they may still hold every thread.
 _late_pool = ThreadPoolExecutor(1, thread_name_prefix="late-tools")
 
@@ -83,10 +87,15 @@ async def in_thread(function: Callable[[], T], pool: ThreadPoolExecutor = _pool)
 
 
 def _then_let_go(function: Callable[[], T]) -> T:
+    """Keep the thread's connection for a while: opening one takes longer than most of what is asked. A broken one goes
+    at once."""
     try:
         return function()
     finally:
-        connections.let_go()
+        is_broken = any(each.errors_occurred for each in database.connections.all(initialized_only=True))
+        if is_broken or time.monotonic() - getattr(_thread, "since", 0.0) > _KEEP_SECONDS:
+            connections.let_go()
+            _thread.since = time.monotonic()
 
 
 async def _perform(caller: Caller, params: types.CallToolRequestParams, host_run_id: str) -> Outcome:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from knowledge.querysets import visible_kbs
+from knowledge.querysets import kbs_in
 from mnote.models import Workspace
 from mnote.principals import Principal
 from mnote.selectors import access
@@ -12,15 +12,16 @@ from pageai.tool_scopes import Limits, ToolScope
 
 def scope_of(principal: Principal, *, workspace: Workspace | None, limits: Limits) -> ToolScope:
     """Return the readable knowledge bases that are meant for tools, narrowed by `limits`, never widened."""
-    kbs = visible_kbs(principal, workspace).filter(default_tool_enabled=True)
-    if limits.kb_ids is not None:
-        kbs = kbs.filter(id__in=limits.kb_ids)
     workspaces = access.workspaces_for(principal)
     if workspace is not None:
         workspaces = workspaces.filter(pk=workspace.pk)
+    ids = tuple(workspaces.values_list("pk", flat=True))
+    kbs = kbs_in(principal, ids).filter(default_tool_enabled=True)
+    if limits.kb_ids is not None:
+        kbs = kbs.filter(id__in=limits.kb_ids)
     return ToolScope(
         user_id=principal.user.pk,
-        workspace_ids=tuple(workspaces.values_list("pk", flat=True)),
+        workspace_ids=ids,
         kb_ids=tuple(kbs.order_by("id").values_list("id", flat=True)),
         source_ids=None if limits.source_ids is None else tuple(sorted(limits.source_ids)),
     )

@@ -69,7 +69,7 @@ def _call(number: int, name: str, token: str) -> tuple[str, dict[str, Any]]:
         return "mnote.weknora.list_sources", {}
     if number % 10 == 9:
         return "mnote.weknora.get_source_status", {"sourcePath": f"{_OTHER[name]}/treasure 0.md"}
-    return "mnote.weknora.search", {"query": f"treasure stone {number % 4}"}
+    return "mnote.weknora.search", {"query": f"treasure stone {number % 4}", "topK": 4}
 
 
 def _ask(connection: http.client.HTTPConnection, token: str, tool: str, arguments: dict[str, Any]) -> Any:
@@ -94,7 +94,7 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="mnote-load-") as scratch:
         folder = Path(scratch)
         (folder / "seed").mkdir()
-        with serve(make_seed(folder / "seed"), folder / "data") as running:
+        with serve(make_seed(folder / "seed"), folder / "data", workers=2) as running:
             load = run(running, int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
     sys.stdout.write(f"{load}\n{load.answers / load.seconds:.0f} calls a second\n")
     sys.exit(1 if load.failed or load.foreign else 0)

@@ -56,6 +56,7 @@ class Served:
     facts: Facts
     folder: Path
     port: int
+    workers: int = 1
     _process: Process | None = field(default=None)
 
     @property
@@ -63,7 +64,8 @@ class Served:
         return f"http://127.0.0.1:{self.port}/mcp"
 
     def start(self) -> None:
-        options = ["--interface", "asginl", "--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"]
+        options = ["--interface", "asginl", "--host", "127.0.0.1", "--port", str(self.port)]
+        options += ["--workers", str(self.workers)]
         self._process = self.world.start("-m", "granian", *options, "--log-level", "warning", "mnote.asgi:application")
         wait_until(self._answers, "the server to answer")
 
@@ -137,13 +139,13 @@ def make_seed(folder: Path) -> Seed:
 
 
 @contextmanager
-def serve(seed: Seed, data: Path, **environment: str) -> Iterator[Served]:
-    """Run a server on a copy of the seed until the block ends."""
+def serve(seed: Seed, data: Path, *, workers: int = 1, **environment: str) -> Iterator[Served]:
+    """Run a server of so many processes on a copy of the seed until the block ends."""
     shutil.copytree(seed.data, data)
     port = free_port()
     address = {"MNOTE_PUBLIC_URL": f"http://127.0.0.1:{port}"}
     with _world(data, address | environment) as world:
-        served = Served(world=world, facts=seed.facts, folder=seed.documents, port=port)
+        served = Served(world=world, facts=seed.facts, folder=seed.documents, port=port, workers=workers)
         served.start()
         yield served
 

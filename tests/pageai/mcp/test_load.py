@@ -1,21 +1,23 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.pageai import load
-from tests.pageai.served import Served
+from tests.pageai.served import Seed, serve
 
 CALLS = 2_000
 
 
 @pytest.mark.timeout(300)
-def test_two_people_at_once_never_get_each_others_answers(running: Served) -> None:
-    before = running.world.ask("count_tool_calls")
-
-    done = load.run(running, CALLS)
+def test_two_people_at_once_never_get_each_others_answers(seed: Seed, tmp_path: Path) -> None:
+    with serve(seed, tmp_path / "data", workers=2) as served:
+        done = load.run(served, CALLS)
+        rows = served.world.ask("count_tool_calls")
 
     assert (done.answers, done.failed, done.foreign) == (CALLS, 0, 0)
-    assert running.world.ask("count_tool_calls") - before == CALLS
+    assert rows == CALLS
 
 
 def test_the_check_would_see_a_foreign_answer() -> None:
