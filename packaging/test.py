@@ -22,6 +22,8 @@ ENGINES = {
     "Redis": ("redis-server",),
     "PostgreSQL": ("pg_ctl", "/usr/lib/postgresql/*/bin/pg_ctl"),
     "Chromium": ("chromium", "chromium-browser", "google-chrome"),
+    "opencode": (f"{PROJECT}/.node/node_modules/.bin/opencode", "opencode"),
+    "ripgrep": ("rg",),
 }
 #: What is tested on both databases: all that asks one. The rest runs once.
 ON_POSTGRES = ("mnote", "knowledge/api", "knowledge/selectors", "knowledge/services", "knowledge/views")
