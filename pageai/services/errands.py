@@ -153,7 +153,7 @@ def _messages(errand: Errand) -> Mapping[str, Any]:
         # Made here, but never asked a question: OpenHub hears of a session with its first.
         return {"success": True, "data": [], "is_processing": False}
     # OpenHub sorts by whole seconds, which shuffles the messages of one.
-    ordered = sorted(_rows(found), key=lambda each: _number(each.get("db_id"), default=0))
+    ordered = sorted(_rows(found), key=lambda each: _number(each.get("db_id"), default=0, least=0))
     return _freed(errand, {"success": True, "data": ordered, "is_processing": found.get("is_processing") is True})
 
 
@@ -229,10 +229,10 @@ def _mapping(found: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _number(given: Any, *, default: int) -> int:
-    """Read a whole number that is not below the default; else the default."""
+def _number(given: Any, *, default: int, least: int = 1) -> int:
+    """Read a whole number that is not below `least`; what is none is the default."""
     text = str(given)
-    return max(int(text), default) if text.isascii() and text.isdigit() and len(text) < 12 else default
+    return max(int(text), least) if text.isascii() and text.isdigit() and len(text) < 12 else default
 
 
 _DO: Mapping[Action, Callable[[Errand], Mapping[str, Any]]] = {

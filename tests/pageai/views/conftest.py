@@ -133,9 +133,6 @@ def said(frames: list[dict[str, Any]]) -> str:
 
 def wait_until(condition: Any, *, seconds: float = 10) -> None:
     """Wait for something that happens on another thread; look often, give up late."""
-    import threading
-    import time
-
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
