@@ -11,8 +11,10 @@
   const doc = document;
   const $ = (selector, root = doc) => root.querySelector(selector);
   const $$ = (selector, root = doc) => [...root.querySelectorAll(selector)];
-  const announce = (text) => doc.body.dispatchEvent(new CustomEvent("kb:announce", { detail: { text } }));
+  const tell = (name, detail) => doc.body.dispatchEvent(new CustomEvent(name, { detail, bubbles: true }));
+  const announce = (text) => tell("kb:announce", { text });
   htmx.config.historyEnabled = false;
+  htmx.config.defaultSettleDelay = 0; /* else a quick key on what was just swapped in finds a plain form and leaves the page */
 
   /* Addresses. The state of an entry says whether the drawer was open in it. */
   const isDrawerOpen = () => Boolean($("#drawer")?.open);
@@ -22,15 +24,16 @@
     if (address === location.pathname + location.search) return;
     history[way === "push" ? "pushState" : "replaceState"]({ kb: true }, "", address);
   };
+  let wasOpen = false;
+  doc.addEventListener("htmx:beforeSwap", () => { wasOpen = isDrawerOpen(); });
   doc.addEventListener("htmx:afterOnLoad", ({ detail }) => {
     const address = detail.xhr.getResponseHeader("MNote-Address");
     const asked = detail.requestConfig.elt;
     const way = asked?.closest?.("[data-history]")?.dataset.history;
     if (!address || !way || detail.xhr.status >= 400) return;
-    const opens = detail.target.id === "drawer" && isDrawerOpen();
-    goTo(address, opens ? "replace" : way);
+    goTo(address, detail.target.id === "drawer" && wasOpen ? "replace" : way);
     if (detail.target.id === "doc-list") markFolder();
-    if (asked.matches?.("[data-closes-modal]")) doc.body.dispatchEvent(new CustomEvent("kb:close-modal"));
+    if (asked.matches?.("[data-closes-modal]")) tell("kb:close-modal");
   });
   addEventListener("popstate", () => {
     const here = location.pathname + location.search;
@@ -41,7 +44,16 @@
     else if ($("#kb-grid")) location.reload();
   });
 
-  /* The drawer. */
+  /* The drawer. In it j and k are its own: next and previous document, not rows of the list behind it. */
+  doc.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const drawer = event.target === doc.body ? isDrawerOpen() && $("#drawer") : event.target.closest?.("#drawer");
+    if (!drawer || event.target.matches("input, textarea, select")) return;
+    const goal = { j: "#document-next[href]", k: "#document-previous[href]" }[event.key];
+    if (!goal) return;
+    event.preventDefault();
+    $(goal, drawer)?.click();
+  }, true);
   doc.body.addEventListener("kb:closed", ({ detail }) => {
     if (detail.dialog !== "drawer") return;
     if (!isGoingBack && /\/docs\//.test(location.pathname) && listAddress()) {
@@ -51,14 +63,27 @@
     if (row) row.focus();
   });
   let lastDocument = "";
+  doc.addEventListener("htmx:afterSettle", () => { if (isDrawerOpen() && doc.activeElement === doc.body) focusTitle(); });
+  const focusTitle = () => { const title = $("#drawer-title"); if (title) { title.tabIndex = -1; title.focus(); } };
   doc.addEventListener("htmx:afterSwap", () => { lastDocument = $("#document")?.dataset.document || lastDocument; });
 
-  /* Folders: the tree says where the list is. */
+  /* Folders: the tree says where the list is, and unfolds as far as that. */
+  const pathOf = (address) => new URL(address, location.href).searchParams.get("path") || "";
   const markFolder = () => {
-    const here = listAddress();
-    $$("#kb-tree [aria-current]").forEach((each) => each.removeAttribute("aria-current"));
-    $$("#kb-tree a[role=treeitem]").find((each) => each.getAttribute("href") === here)?.setAttribute("aria-current", "page");
+    if (!listAddress()) return;
+    const here = pathOf(listAddress()), items = $$("#kb-tree a[role=treeitem]");
+    const above = items.filter((each) => `${here}/`.startsWith(`${pathOf(each.href)}/`) || !pathOf(each.href));
+    const goal = above.sort((one, other) => pathOf(other.href).length - pathOf(one.href).length)[0];
+    items.filter((each) => each !== goal).forEach((each) => each.removeAttribute("aria-current"));
+    if (!goal) return;
+    goal.setAttribute("aria-current", pathOf(goal.href) === here ? "page" : "true");
+    if (pathOf(goal.href) === here || goal.getAttribute("aria-expanded") === "true") return;
+    const level = goal.nextElementSibling;
+    level.hidden = false;
+    goal.setAttribute("aria-expanded", "true");
+    level.dispatchEvent(new CustomEvent("tree:open"));
   };
+  doc.addEventListener("htmx:afterSettle", ({ detail }) => { if (detail.target?.closest?.("#kb-tree")) markFolder(); });
   doc.addEventListener("click", (event) => {
     const button = event.target.closest?.("[data-show]");
     if (!button) return;
@@ -110,8 +135,14 @@
     detail.parameters.doc = [];
     detail.parameters.exclude = boxes().filter((each) => !each.checked).map((each) => each.value);
   });
+  let dropped = "";
   doc.addEventListener("htmx:beforeSwap", ({ detail }) => {
-    if (detail.target?.id === "doc-list" && boxes().some((each) => each.checked)) announce($("[data-select-none]")?.dataset.said || "");
+    if (detail.target?.id === "doc-list" && boxes().some((each) => each.checked)) dropped = $("[data-select-none]").dataset.said;
+  });
+  doc.addEventListener("htmx:afterSettle", () => {
+    const words = dropped;
+    dropped = "";
+    if (words) setTimeout(() => announce(`${$("#announcer").textContent} ${words}`)); /* after what the answer says itself */
   });
   doc.addEventListener("htmx:afterSettle", () => {
     if (isAll()) boxes().forEach((each) => { if (!each.dataset.met) each.checked = true; });
@@ -163,7 +194,7 @@
     if (item) item.closest(".menu").hidePopover?.();
     const link = event.target.closest?.("[data-copy-link]");
     if (link) navigator.clipboard.writeText(new URL(link.dataset.copyLink, location.href).href).then(
-      () => doc.body.dispatchEvent(new CustomEvent("kb:toast", { detail: { text: JSON.parse($("#words").textContent).copied, kind: "note" } })));
+      () => tell("kb:toast", { text: JSON.parse($("#words").textContent).copied, kind: "note" }));
   });
 
   /* The poller. */
