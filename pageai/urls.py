@@ -3,12 +3,22 @@
 from django.urls import path
 
 from pageai.mcp import http
-from pageai.views import app, proxy
+from pageai.views import app, aside, events, proxy
 
 app_name = "pageai"
 
 urlpatterns = [
     path("mcp", http.mcp, name="mcp"),
+    path("page-ai/aside", aside.aside, name="aside"),
+    path("page-ai/page", aside.own_page, name="own-page"),
+    path("page-ai/<str:binding_id>/now", aside.now, name="now"),
+    path("page-ai/<str:binding_id>/events", events.events, name="events"),
+    path("page-ai/<str:binding_id>/new", aside.start_anew, name="start-anew"),
+    path("page-ai/<str:binding_id>/reopen", aside.reopen, name="reopen"),
+    path("page-ai/<str:binding_id>/belongs", aside.belongs, name="belongs"),
+    path("page-ai/<str:binding_id>/selection", aside.select, name="select"),
+    path("page-ai/<str:binding_id>/asks/<str:ask_id>", aside.decide, name="decide"),
+    path("page-ai/<str:binding_id>/questions/<str:request_id>", aside.answer, name="answer"),
     path("pageai/openhub/", app.home, name="panel-home"),
     path("pageai/openhub/app/assets/<str:name>", app.asset, name="panel-asset"),
     path("pageai/openhub/<str:binding_id>/", app.index, name="panel"),

@@ -103,11 +103,15 @@ def models_in(listed: Any) -> list[Model]:
         raise Invalid(errors={"models_json": [{"message": message, "code": "invalid"}]}) from None
 
 
+def sentence_of(layer: str) -> str | Promise:
+    """Say what is broken when a layer does not answer, and what still works."""
+    return _SENTENCES.get(layer, "")
+
+
 def as_app_error(error: PanelError) -> AppError:
     """Say what failed in a sentence: which layer, and what still works."""
-    sentence = _SENTENCES.get(error.layer, "")
     if isinstance(error, PanelUnavailable):
-        return PanelDown(sentence, layer=error.layer, retry_after=5)
+        return PanelDown(sentence_of(error.layer), layer=error.layer, retry_after=5)
     return PanelConfused(layer=error.layer)
 
 

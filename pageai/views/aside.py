@@ -1,0 +1,168 @@
+"""The panel beside a document, and on phones a page of its own: host strip, conversation, requests, references."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from mnote.exceptions import AppError
+from mnote.htmx import no_content, toast
+from mnote.principals import Principal
+from mnote.selectors import access
+from pageai.exceptions import PanelNotConfigured
+from pageai.panel.bodies import answers_of
+from pageai.panel.errors import PanelError
+from pageai.services import asks, bindings, gatekeeping, health, pages, panel, turns
+from pageai.services.gatekeeping import Visit
+from pageai.services.pages import Page
+from pageai.views.aside_page import Now, page_path, pane_address, query_of, troubles_of
+
+_CHANGED = "page-ai:changed"
+
+
+@login_required
+@require_GET
+def aside(request: HttpRequest) -> HttpResponse:
+    """The panel of a page, for the place beside it: opens or resumes its conversation."""
+    return render(request, "pageai/panel.html", _panel(request, _page_of(request)))
+
+
+@login_required
+@require_GET
+def own_page(request: HttpRequest) -> HttpResponse:
+    """The same on a page of its own."""
+    page = _page_of(request)
+    back = pane_address(page.root, page.path)
+    context = {"page": page, "workspace": page.root.workspace, "back_url": back, "is_own_page": True}
+    return render(request, "pageai/own_page.html", context | _panel(request, page))
+
+
+@login_required
+@require_GET
+def now(request: HttpRequest, binding_id: str) -> HttpResponse:
+    """What changes while the panel is open."""
+    return render(request, "pageai/_now.html", {"now": Now(_visit(request, binding_id))})
+
+
+@login_required
+@require_POST
+def start_anew(request: HttpRequest, binding_id: str) -> HttpResponse:
+    """Put the conversation of a page away and begin a new one."""
+    visit = _visit(request, binding_id)
+    page = _page_again(visit)
+    bindings.start_anew(principal=visit.principal, page=page, metadata=visit.binding.metadata_json)
+    return render(request, "pageai/panel.html", _panel(request, page))
+
+
+@login_required
+@require_POST
+def reopen(request: HttpRequest, binding_id: str) -> HttpResponse:
+    """Take an old conversation up again, under its own page."""
+    visit = _visit(request, binding_id)
+    bindings.reopen(binding=visit.binding, by=visit.principal)
+    response = redirect(pane_address(visit.root, page_path(visit.binding, visit.root)))
+    response.set_cookie("mnote_page_ai", "open", max_age=31_536_000, samesite="Lax")
+    return response
+
+
+@login_required
+@require_GET
+def belongs(request: HttpRequest, binding_id: str) -> HttpResponse:
+    """Say to which page a conversation of the list belongs, when it is another one."""
+    visit = _visit(request, binding_id)
+    other = gatekeeping.owned(visit, request.GET.get("session", ""))
+    path = "" if other.pk == visit.binding.pk else page_path(other, visit.root)
+    return render(request, "pageai/_belongs.html", {"path": path, "other": other})
+
+
+@login_required
+@require_POST
+def select(request: HttpRequest, binding_id: str) -> HttpResponse:
+    """Keep what the person selected on the page, for the next question."""
+    visit = _visit(request, binding_id)
+    turns.select(binding=visit.binding, text=request.POST.get("text", ""))
+    return no_content()
+
+
+@login_required
+@require_POST
+def decide(request: HttpRequest, binding_id: str, ask_id: str) -> HttpResponse:
+    """Allow or decline what the agent asks for."""
+    visit = _visit(request, binding_id)
+    if request.POST.get("decision") == "allow":
+        return _done(lambda: asks.allow(visit, ask_id), _("Allowed once."))
+    return _done(lambda: asks.decline(visit, ask_id), _("Declined."))
+
+
+@login_required
+@require_POST
+def answer(request: HttpRequest, binding_id: str, request_id: str) -> HttpResponse:
+    """Answer a question of the agent, or leave it."""
+    visit = _visit(request, binding_id)
+    if request.POST.get("decision") == "dismiss":
+        return _done(lambda: asks.dismiss(visit, request_id), _("Left unanswered."))
+    given = answers_of({"answers": _answers(request)})
+    return _done(lambda: asks.answer(visit, request_id, given), _("Your answer was passed on."))
+
+
+def _answers(request: HttpRequest) -> list[list[str]]:
+    """Read the choices and own words of each question, in the order of the questions."""
+    count = min(int(request.POST.get("questions", "1")) if request.POST.get("questions", "1").isdigit() else 1, 20)
+    found = []
+    for number in range(count):
+        own = request.POST.get(f"own-{number}", "").strip()
+        found.append([*request.POST.getlist(f"choice-{number}"), *([own] if own else [])])
+    return found
+
+
+def _done(act: Any, sentence: str) -> HttpResponse:
+    try:
+        act()
+    except PanelError as error:
+        raise panel.as_app_error(error) from error
+    return toast(no_content(**{_CHANGED: {}}), sentence, "note")
+
+
+def _panel(request: HttpRequest, page: Page) -> dict[str, Any]:
+    """What the panel's template needs; why there is no conversation, when there is none."""
+    principal = principal_of(request)
+    search = f"{reverse('knowledge:search')}?workspace={page.root.workspace_id}"
+    base = {"page": page, "query": query_of(request), "search_url": search}
+    try:
+        panel.connection()
+        opened = bindings.open_binding(principal=principal, page=page)
+        visit = gatekeeping.enter(principal=principal, binding_id=opened.binding.pk)
+    except PanelNotConfigured as error:
+        return base | {"missing": str(error.detail)}
+    except AppError as error:
+        return base | {"problem": str(error.detail)}
+    facts = {"now": Now(visit), "binding": visit.binding, "selection": turns.selection(binding=visit.binding)}
+    return base | facts | {"troubles": troubles_of(health.look(principal))}
+
+
+def _page_of(request: HttpRequest) -> Page:
+    principal = principal_of(request)
+    workspace = access.get_workspace(principal, request.GET.get("workspaceId", ""))
+    root = access.root_of(workspace, request.GET.get("root") or None)
+    return pages.locate(principal=principal, root=root, path=request.GET.get("path", ""))
+
+
+def _page_again(visit: Visit) -> Page:
+    path = page_path(visit.binding, visit.root)
+    resource = visit.binding.page_resource_id
+    return pages.locate(principal=visit.principal, root=visit.root, path=path, resource_id=resource)
+
+
+def _visit(request: HttpRequest, binding_id: str) -> Visit:
+    return gatekeeping.enter(principal=principal_of(request), binding_id=binding_id)
+
+
+def principal_of(request: HttpRequest) -> Principal:
+    """Return who is signed in; only for views that need a login."""
+    return cast("Principal", request.principal)  # type: ignore[attr-defined]

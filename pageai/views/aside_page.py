@@ -1,0 +1,137 @@
+"""What the templates of the panel show: its layers, the page it is about, what waits, what was left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from knowledge.citations.owners import path_of
+from mnote.exceptions import AppError
+from mnote.models import Root
+from pageai.models import ArtifactIndex, ArtifactKind, OpenHubBinding
+from pageai.panel.errors import PanelError
+from pageai.services import asks, changes, panel, turns
+from pageai.services.asks import Waiting
+from pageai.services.gatekeeping import Visit
+
+OPEN_COOKIE = "mnote_page_ai"
+_LAYERS = {"openhub_fastapi": "OpenHub", "openhub_redis": "Redis", "opencode": "opencode"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chip:
+    """A reference that opens in the document pane."""
+
+    label: str
+    url: str
+    is_change: bool
+    is_degraded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """A layer that does not work, and what still does."""
+
+    layer: str
+    sentence: str
+
+
+def page_path(binding: OpenHubBinding, root: Root) -> str:
+    """Return the path of a binding's page below its root."""
+    try:
+        return path_of(binding.page_resource_id)
+    except ValueError:  # an id of a host: the page was found by its path
+        return binding.page_absolute_path.removeprefix(f"{root.path.rstrip('/')}/")
+
+
+def pane_address(root: Root, path: str, **query: Any) -> str:
+    """Return the address of a file in the document pane."""
+    given = {"root": root.key} | {name: value for name, value in query.items() if value}
+    return f"{reverse('knowledge:open', args=[root.workspace_id, path])}?{urlencode(given)}"
+
+
+def troubles_of(health: Mapping[str, Mapping[str, Any]]) -> list[Trouble]:
+    """Name the layers that do not answer."""
+    broken = [key for key in _LAYERS if not health.get(key, {}).get("reachable")]
+    return [Trouble(layer=_LAYERS[key], sentence=str(panel.sentence_of(key))) for key in broken]
+
+
+class Now:
+    """How a conversation stands at this moment."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit = visit
+        self.binding = visit.binding
+        self.path = page_path(visit.binding, visit.root)
+
+    @cached_property
+    def standing(self) -> turns.Standing:
+        return turns.standing(binding_id=self.binding.pk)
+
+    @cached_property
+    def waiting(self) -> Waiting:
+        try:
+            return asks.waiting(self.visit)
+        except (PanelError, AppError):
+            return Waiting()
+
+    @property
+    def lamp(self) -> str:
+        """The lamp's shape: amber only when somebody is waited for."""
+        if self.waiting:
+            return "stale"
+        return "parsing" if self.standing.is_running else "indexed"
+
+    @property
+    def word(self) -> str:
+        if self.waiting:
+            return _("waits for you")
+        return _("working") if self.standing.is_running else _("ready")
+
+    @cached_property
+    def chips(self) -> list[Chip]:
+        return [self._chip(row) for row in changes.newest(self.visit)]
+
+    @property
+    def changed(self) -> list[Chip]:
+        return [each for each in self.chips if each.is_change]
+
+    @property
+    def cited(self) -> list[Chip]:
+        return [each for each in self.chips if not each.is_change]
+
+    @property
+    def changed_this_page(self) -> bool:
+        return any(row.label.startswith(self.path) for row in self.changed)
+
+    def _chip(self, row: ArtifactIndex) -> Chip:
+        facts = row.payload_json
+        if row.kind == ArtifactKind.CITATION:
+            return Chip(
+                label=str(facts.get("label") or facts["path"]),
+                url=_own_address(str(facts.get("url", ""))) or pane_address(self.visit.root, facts["path"]),
+                is_change=False,
+                is_degraded=facts.get("degraded") is True,
+            )
+        counts = f" +{facts.get('added', 0)} −{facts.get('removed', 0)}"
+        return Chip(label=facts["path"] + counts, url=pane_address(self.visit.root, facts["path"]), is_change=True)
+
+
+def query_of(request: HttpRequest) -> str:
+    """Return the part of the address that names the page."""
+    return urlencode({name: request.GET.get(name, "") for name in ("workspaceId", "root", "path")})
+
+
+def _own_address(url: str) -> str:
+    """Return the path of an address of ours, so that it opens here whatever name MNote is reached by; else ""."""
+    marker = "/w/"
+    if url.startswith("/"):
+        return "" if url.startswith("//") else url
+    return url[url.index(marker) :] if url.startswith(("http://", "https://")) and marker in url else ""

@@ -1,0 +1,125 @@
+/* The AI panel beside a document: opening and closing it, what is selected on the page, news from the server, and the
+   bridge to OpenHub's page in the frame. Messages count only from that frame and our own origin. */
+(() => {
+  "use strict";
+  const doc = document;
+  const $ = (selector, root = doc) => root.querySelector(selector);
+  const panel = $("[data-page-ai]");
+  if (!panel) return;
+  const frame = () => $("[data-page-ai-frame]", panel);
+  const token = () => {
+    const name = `${doc.body.dataset.csrfCookie}=`;
+    return doc.cookie.split("; ").find((each) => each.startsWith(name))?.slice(name.length) || "";
+  };
+  const remember = (state) => { doc.cookie = `mnote_page_ai=${state}; path=/; max-age=31536000; samesite=lax`; };
+
+  /* Opening and closing. */
+  const button = $("[data-page-ai-show]");
+  const show = () => {
+    panel.hidden = false;
+    button.hidden = true;
+    button.setAttribute("aria-expanded", "true");
+    remember("open");
+    if (!frame()) htmx.trigger(panel, "page-ai:show");
+    $("h2", panel)?.focus();
+    listen();
+  };
+  const hide = () => {
+    panel.hidden = true;
+    button.hidden = false;
+    button.setAttribute("aria-expanded", "false");
+    remember("closed");
+    button.focus();
+    listen();
+  };
+  button?.addEventListener("click", show);
+
+  /* News: the server says that something changed; what, the page fetches. Rests while nobody looks. */
+  let stream = null, watched = "";
+  const changed = () => htmx.trigger(doc.body, "page-ai:changed");
+  const listen = () => {
+    const url = !panel.hidden && !doc.hidden ? frame()?.dataset.pageAiEvents || "" : "";
+    if (url === watched) return;
+    stream?.close();
+    watched = url;
+    stream = url ? new EventSource(url) : null;
+    stream?.addEventListener("ready", changed);
+    stream?.addEventListener("changed", changed);
+    stream?.addEventListener("end", () => { stream.close(); watched = ""; });
+  };
+  doc.addEventListener("visibilitychange", listen);
+
+  /* What is selected on the page goes along with the next question, as far as it is seen here. */
+  let selected = null, waits = 0;
+  const shown = (text) => {
+    const line = $("[data-page-ai-selection]", panel);
+    if (!line) return;
+    line.hidden = !text;
+    $("[data-page-ai-quote]", line).textContent = text.length > 80 ? `${text.slice(0, 79)}…` : text;
+  };
+  const send = (text) => {
+    const url = frame()?.dataset.pageAiSelect;
+    if (!url || text === selected) return;
+    selected = text;
+    shown(text);
+    fetch(url, { method: "POST", headers: { "X-CSRFToken": token() }, body: new URLSearchParams({ text }) }).catch(() => { selected = null; });
+  };
+  doc.addEventListener("selectionchange", () => {
+    const choice = doc.getSelection();
+    const place = choice.anchorNode?.parentElement?.closest("#main");
+    if (panel.hidden || !place || choice.isCollapsed) return;
+    clearTimeout(waits);
+    waits = setTimeout(() => send(choice.toString().trim().slice(0, 2000)), 400);
+  });
+
+  /* References open in the document pane beside the conversation, which stays as it is. */
+  const runtime = () => window.__mnoteDocumentPaneRuntime;
+  const isPane = (target) => target.origin === location.origin && /\/w\/[^/]+\/open\//.test(target.pathname);
+  const isHere = (target) => target.pathname === location.pathname;
+  const open = (address) => {
+    const target = new URL(address, location.href);
+    if (!isPane(target)) return;
+    if (!$("[data-reading]") || window.parent !== window) { if (runtime()) runtime().openResourceInActiveTab({ url: target.href }); else location.assign(target.href); return; }
+    if (isHere(target) && !target.hash && !target.searchParams.get("cite")) { refresh(); return; }
+    const address_ = target.pathname + target.search;
+    htmx.ajax("GET", address_, { target: "#main", select: "#main", swap: "outerHTML show:window:top" }).then(() => {
+      history.pushState({ htmx: false }, "", address_ + target.hash);
+      arrive(target.hash);
+    });
+  };
+  const refresh = () => {
+    const here = location.pathname + location.search;
+    htmx.ajax("GET", here, { target: "#main", select: "#main", swap: "outerHTML show:none" });
+  };
+  const arrive = (hash) => {
+    const place = doc.getElementById(decodeURIComponent(hash.slice(1)) || "cited") || doc.getElementById("cited");
+    place?.scrollIntoView({ block: "center", behavior: "instant" });
+    place?.focus({ preventScroll: true });
+  };
+  window.addEventListener("popstate", () => location.reload());
+
+  /* The bridge: OpenHub's page can ask for four things, and for nothing else. */
+  const ask = {
+    open: ({ url }) => { if (typeof url === "string") open(url); },
+    signedOut: () => location.assign(`${doc.body.dataset.signIn}?next=${encodeURIComponent(location.pathname + location.search)}`),
+    newConversation: () => $("[hx-post$='/new']", panel)?.click(),
+    conversation: ({ session }) => {
+      const url = frame()?.dataset.pageAiBelongs;
+      if (url && /^ses_[A-Za-z0-9]+$/.test(session)) htmx.ajax("GET", `${url}?session=${session}`, { target: "#page-ai-belongs", swap: "innerHTML" });
+    },
+  };
+  window.addEventListener("message", (event) => {
+    if (event.origin !== location.origin || event.source !== frame()?.contentWindow) return;
+    const name = event.data?.mnote;
+    if (typeof name === "string" && Object.hasOwn(ask, name)) ask[name](event.data);
+  });
+
+  panel.addEventListener("click", (event) => {
+    const at = (selector) => event.target.closest?.(selector);
+    if (at("[data-page-ai-hide]")) hide();
+    else if (at("[data-page-ai-unselect]")) { doc.getSelection().removeAllRanges(); send(""); }
+    else if (at("[data-page-ai-chip]") && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); open(at("[data-page-ai-chip]").href); }
+  });
+  doc.addEventListener("htmx:afterSettle", listen);
+  listen();
+})();
