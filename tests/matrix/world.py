@@ -14,6 +14,7 @@ from knowledge.services import references
 from mnote.ids import text_key
 from mnote.models import ApiToken, Job, TokenScope
 from mnote.services import tokens
+from pageai.services import bindings, pages
 from tests.factories.knowledge import KnowledgeBaseFactory
 from tests.factories.mnote import JobFactory, UserFactory
 from tests.library import Library
@@ -77,9 +78,16 @@ class World:
             locator=locator,
         )
 
+    @cached_property
+    def bobs_binding(self) -> str:
+        """The id of the conversation that bob has on a page."""
+        bob = self.library.people.principal("bob")
+        page = pages.locate(principal=bob, root=self.library.root, path="notes.txt")
+        return str(bindings.open_binding(principal=bob, page=page).binding.pk)
+
     def make(self) -> None:
         """Make everything now, so that no caller makes it."""
-        _ = self.job, self.bobs_token, self.exclusion, self.citation, self.run, self._other_kb_id
+        _ = self.bobs_binding, self.job, self.bobs_token, self.exclusion, self.citation, self.run, self._other_kb_id
 
     def client(self, caller: str) -> Client:
         if caller in PEOPLE:
