@@ -9,6 +9,7 @@ import base64
 import hashlib
 import hmac
 import json
+import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -25,8 +26,13 @@ T = TypeVar("T")
 
 
 def sign(*, secret: str, user_id: int, username: str, is_admin: bool, expires: datetime) -> str:
-    """Return a JWT (HS256) with exactly the claims that OpenHub reads. It trusts them: no table is looked at."""
-    claims = {"sub": username, "id": user_id, "is_admin": is_admin, "exp": int(expires.timestamp())}
+    """Return a JWT (HS256) with the claims that OpenHub reads. It trusts them: no table is looked at.
+
+    The `jti`, which OpenHub does not read, makes each token another one: two of the same second would share their key
+    in Redis, and the first to be dropped would end the other.
+    """
+    claims: dict[str, object] = {"sub": username, "id": user_id, "is_admin": is_admin, "exp": int(expires.timestamp())}
+    claims["jti"] = secrets.token_urlsafe(12)
     head = f"{_packed({'alg': 'HS256', 'typ': 'JWT'})}.{_packed(claims)}"
     signature = hmac.new(secret.encode(), head.encode(), hashlib.sha256).digest()
     return f"{head}.{_text(signature)}"

@@ -47,7 +47,7 @@ def own_page(request: HttpRequest) -> HttpResponse:
 @require_GET
 def now(request: HttpRequest, binding_id: str) -> HttpResponse:
     """What changes while the panel is open."""
-    return render(request, "pageai/_now.html", {"now": Now(_visit(request, binding_id))})
+    return render(request, "pageai/_now.html", {"now": Now(_visit(request, binding_id)), "is_update": True})
 
 
 @login_required

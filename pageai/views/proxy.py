@@ -113,6 +113,9 @@ async def _rejoined(request: HttpRequest, visit: Visit) -> Turn | None:
 
 async def _begun(visit: Visit, match: Match, raw: bytes) -> Turn:
     """Ask a question. One that was asked already and is being answered is joined, never asked twice."""
+    last = turn_of(visit.binding.pk)
+    if last is not None and last.relay.is_over:
+        await last.finished()
     try:
         prepared = await in_thread(_preparing(visit, match, raw))
     except TurnRunning as running:

@@ -15,10 +15,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from django.db import DatabaseError
+
 from mnote.exceptions import AppError
 from pageai.panel import headers
 from pageai.panel.connection import Connection
-from pageai.panel.errors import PanelError
+from pageai.panel.errors import PanelError, PanelUnavailable
 from pageai.panel.frames import Frame, FrameReader, FrameTooLarge
 from pageai.panel.relay import Relay
 from pageai.panel.upstream import Call, Stream, events_of, open_stream
@@ -28,7 +30,7 @@ from pageai.views.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
-_GUARD_SECONDS = 2.0
+_GUARD_SECONDS, _LISTEN_SECONDS = 2.0, 3.0
 _TELLING = ("permission.", "question.", "session.error")
 
 
@@ -61,6 +63,12 @@ class Turn:
         self._connection = connection
         self._texts = texts
         self._head: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
+        self._is_listening = asyncio.Event()
+        self._is_finished = asyncio.Event()
+
+    async def finished(self) -> None:
+        """Wait until a turn that is over has been put in order, too, and the next question may come."""
+        await self._is_finished.wait()
 
     async def start(self, call: Call) -> Head:
         """Ask OpenHub, and give how it answered; from then on the turn runs by itself. Raises PanelError."""
@@ -71,27 +79,30 @@ class Turn:
         return await asyncio.shield(self._head)
 
     async def _run(self, call: Call) -> None:
-        silence = self._connection.silence_seconds
         try:
-            async with open_stream(call, layer="openhub_fastapi", silence_seconds=silence) as stream:
-                head = await _head_of(stream)
-                self._tell(head)
-                if head.is_stream:
-                    await self._read(stream)
+            async with _beside(self._tap()), _beside(self._guard(asyncio.current_task())):
+                await self._ask(call)
         except PanelError as error:
             self._fail(error)
         finally:
-            self._fail(PanelError(layer="openhub_fastapi"))
+            self._fail(PanelUnavailable(layer="openhub_fastapi"))
             self.relay.end()
-            # A turn that is asked for again meanwhile is another one.
+            await in_thread(self._finish)
             if _turns.get(self.visit.binding.pk) is self:
                 del _turns[self.visit.binding.pk]
-            await in_thread(self._finish)
+            self._is_finished.set()
 
-    async def _read(self, stream: Stream) -> None:
-        async with _beside(self._tap()), _beside(self._guard(asyncio.current_task())):
-            with contextlib.suppress(asyncio.CancelledError):
-                await self.relay.run(stream.pieces())
+    async def _ask(self, call: Call) -> None:
+        # What the agent wants first may come with its first step: somebody has to listen by then.
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._is_listening.wait(), _LISTEN_SECONDS)
+        silence = self._connection.silence_seconds
+        async with open_stream(call, layer="openhub_fastapi", silence_seconds=silence) as stream:
+            head = await _head_of(stream)
+            self._tell(head)
+            if head.is_stream:
+                with contextlib.suppress(asyncio.CancelledError):
+                    await self.relay.run(stream.pieces())
 
     async def _tap(self) -> None:
         """Listen to what opencode tells of this session; what names no session, or another one, is left out."""
@@ -100,6 +111,7 @@ class Turn:
         with contextlib.suppress(PanelError, FrameTooLarge):
             async with open_stream(call, layer="opencode", silence_seconds=silence) as stream:
                 async for piece in stream.pieces():
+                    self._is_listening.set()
                     for each in reader.feed(piece):
                         await self._hear(each)
 
@@ -114,6 +126,9 @@ class Turn:
             await asyncio.sleep(_GUARD_SECONDS)
             try:
                 is_ours = await in_thread(self._still_wanted)
+            except DatabaseError:
+                logger.exception("a running turn could not be looked at")
+                continue
             except AppError:
                 await in_thread(self._stop)
                 is_ours = False
