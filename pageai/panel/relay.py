@@ -24,10 +24,19 @@ class Relay:
         self._cut_text = cut_text
         self._kept: deque[Frame] = deque()
         self._kept_bytes = 0
-        self._viewer = 0
+        self._viewer = self._looking = 0
         self._news = asyncio.Event()
         self._was_final = False
         self.is_over = False
+
+    @property
+    def has_unseen(self) -> bool:
+        """Whether there is something that no viewer was given."""
+        return bool(self._kept)
+
+    @property
+    def is_watched(self) -> bool:
+        return self._looking > 0
 
     async def run(self, pieces: AsyncIterator[bytes]) -> None:
         """Read the turn to its end. Never raises for what OpenHub does."""
@@ -56,13 +65,17 @@ class Relay:
         self._viewer += 1
         mine = self._viewer
         self._news.set()  # wakes the one before, which then sees that it is no longer wanted
-        while mine == self._viewer:
-            if self._kept:
-                yield self._give()
-            elif self.is_over:
-                return
-            elif not await self._wait(every_seconds):
-                yield None
+        self._looking += 1
+        try:
+            while mine == self._viewer:
+                if self._kept:
+                    yield self._give()
+                elif self.is_over:
+                    return
+                elif not await self._wait(every_seconds):
+                    yield None
+        finally:
+            self._looking -= 1
 
     def _take(self, given: Frame) -> None:
         self._was_final = given.is_final

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from mnote.exceptions import AppError
-from mnote.htmx import no_content, toast
+from mnote.htmx import no_content
 from mnote.principals import Principal
 from mnote.selectors import access
 from pageai.exceptions import PanelNotConfigured
@@ -126,7 +126,8 @@ def _done(act: Any, sentence: str) -> HttpResponse:
         act()
     except PanelError as error:
         raise panel.as_app_error(error) from error
-    return toast(no_content(**{_CHANGED: {}}), sentence, "note")
+    # Said to readers only: everybody else sees the request go, where a message in the corner would cover what comes.
+    return no_content(**{_CHANGED: {}, "kb:announce": {"text": sentence}})
 
 
 def _panel(request: HttpRequest, page: Page) -> dict[str, Any]:

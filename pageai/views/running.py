@@ -30,7 +30,7 @@ from pageai.views.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
-_GUARD_SECONDS, _LISTEN_SECONDS = 2.0, 3.0
+_GUARD_SECONDS, _LISTEN_SECONDS, _KEEP_SECONDS = 2.0, 3.0, 30.0
 _TELLING = ("permission.", "question.", "session.error")
 
 
@@ -66,6 +66,10 @@ class Turn:
         self._is_listening = asyncio.Event()
         self._is_finished = asyncio.Event()
 
+    @property
+    def is_finished(self) -> bool:
+        return self._is_finished.is_set()
+
     async def finished(self) -> None:
         """Wait until a turn that is over has been put in order, too, and the next question may come."""
         await self._is_finished.wait()
@@ -88,9 +92,14 @@ class Turn:
             self._fail(PanelUnavailable(layer="openhub_fastapi"))
             self.relay.end()
             await in_thread(self._finish)
-            if _turns.get(self.visit.binding.pk) is self:
-                del _turns[self.visit.binding.pk]
             self._is_finished.set()
+            # A browser that is loading again comes a moment later for what nobody has seen yet.
+            keep = _KEEP_SECONDS if self.relay.has_unseen else 0
+            asyncio.get_running_loop().call_later(keep, self._forget)
+
+    def _forget(self) -> None:
+        if _turns.get(self.visit.binding.pk) is self:
+            del _turns[self.visit.binding.pk]
 
     async def _ask(self, call: Call) -> None:
         # What the agent wants first may come with its first step: somebody has to listen by then.
@@ -172,8 +181,9 @@ _tasks: set[asyncio.Task[None]] = set()
 
 
 def turn_of(binding_id: str) -> Turn | None:
-    """Return the turn of a binding that is read in this process."""
-    return _turns.get(binding_id)
+    """Return the turn of a binding that is read in this process, or that ended with something nobody has seen."""
+    found = _turns.get(binding_id)
+    return None if found is None or (found.is_finished and not found.relay.has_unseen) else found
 
 
 async def _head_of(stream: Stream) -> Head:

@@ -114,6 +114,8 @@
     if (typeof name === "string" && Object.hasOwn(ask, name)) ask[name](event.data);
   });
 
+  doc.body.addEventListener("host:theme", ({ detail }) => frame()?.contentWindow.postMessage({ mnoteTheme: detail.theme }, location.origin));
+
   panel.addEventListener("click", (event) => {
     const at = (selector) => event.target.closest?.(selector);
     if (at("[data-page-ai-hide]")) hide();

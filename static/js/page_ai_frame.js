@@ -14,6 +14,18 @@
   /* The bundle wants to see a token before it starts; the real one never leaves the server. */
   localStorage.setItem("auth_token", "host-managed");
 
+  /* OpenHub knows light only; our style sheet turns it dark where the host is. */
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  let theme = document.cookie.match(/(?:^|; )mnote_theme=(light|dark)/)?.[1] || "";
+  const paint = () => { document.documentElement.dataset.theme = theme || (dark.matches ? "dark" : "light"); };
+  paint();
+  dark.addEventListener("change", paint);
+  window.addEventListener("message", (event) => {
+    if (event.origin !== origin || event.source !== window.parent || typeof event.data?.mnoteTheme !== "string") return;
+    theme = event.data.mnoteTheme;
+    paint();
+  });
+
   const token = () => document.cookie.split("; ").find((each) => each.startsWith("mnote_csrf="))?.slice(11) || "";
   const isOurs = (url) => new URL(url, location.href).origin === origin;
   const note = (url) => {

@@ -17,6 +17,7 @@ from tests.browser.looks import LOOKS, Look
 from tests.factories.mnote import GrantFactory
 from tests.library import Library, make_library
 from tests.pageai.panel.settings import connect
+from tests.pageai.views.conftest import wait_until
 from tests.people import People, make_people
 from tests.stubs.openhub import OpenHubStub, openhub_stub
 from tests.stubs.openhub_app import write_app
@@ -295,8 +296,7 @@ def test_closing_the_account_ends_the_conversation(
     users.deactivate(library.people.bob)
 
     expect(frame.locator(".error")).to_be_visible()
-    page.wait_for_timeout(300)
-    assert not hub.world.turns
+    wait_until(lambda: not hub.world.turns)
     complaints.clear()
 
 

@@ -12,6 +12,7 @@ from mnote.models import Access
 from mnote.services import users
 from pageai.models import ArtifactIndex, ArtifactKind
 from pageai.services import turns
+from pageai.views import running
 from tests.factories.mnote import GrantFactory
 from tests.pageai.views.conftest import frames_of, kinds, said, wait_until
 from tests.people import People
@@ -168,6 +169,21 @@ def test_turn_goes_on_to_its_end_when_the_browser_leaves(panels: Any, hub: OpenH
     assert len([each for each in hub.asked if each.path == "/api/query/stream"]) == 1
 
 
+def test_end_of_a_turn_that_nobody_saw_waits_for_the_browser_that_comes_back(panels: Any, hub: OpenHubStub) -> None:
+    panel = panels()
+    with panel.ask("WAIT unseen") as answer:
+        frames = frames_of(answer)
+        [next(frames), next(frames)]
+    wait_until(lambda: not running.turn_of(panel.binding.pk).relay.is_watched)
+    hub.world.turns[panel.session_id].go_on.set()
+    wait_until(lambda: not turns.standing(binding_id=panel.binding.pk).is_running)
+
+    with panel.reconnect() as again:
+        rest = list(frames_of(again))
+
+    assert said(rest) == "Echo: unseen"
+
+
 def test_reconnecting_while_the_turn_runs_goes_on_where_the_browser_left(panels: Any, hub: OpenHubStub) -> None:
     panel = panels()
     with panel.ask("WAIT more") as answer:
@@ -197,12 +213,12 @@ def test_turn_that_openhub_still_runs_after_a_restart_is_taken_up(panels: Any, h
     panel = panels()
     panel.frames("hello")
     wait_until(lambda: not turns.standing(binding_id=panel.binding.pk).is_running)
-    running = hub.world.prompt(2, panel.session_id, Prompt(question="WAIT orphan"))
+    orphan = hub.world.prompt(2, panel.session_id, Prompt(question="WAIT orphan"))
 
     with panel.reconnect() as answer:
         frames = frames_of(answer)
         first = next(frames)["type"]
-        running.go_on.set()
+        orphan.go_on.set()
         rest = list(frames)
 
     assert first == "session_reconnected"
