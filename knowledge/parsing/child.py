@@ -18,6 +18,7 @@ import stat
 import sys
 import threading
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from knowledge.parsing.base import ParseCode, ParseError, ParseInput, ParseLimits
@@ -135,8 +136,17 @@ def _render(head: dict[str, Any], data: bytes) -> Answer:
 
 
 def _is_worn(limits: ParseLimits) -> bool:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return peak > limits.memory_bytes * _WORN_SHARE
+    return _peak_bytes() > limits.memory_bytes * _WORN_SHARE
+
+
+def _peak_bytes() -> int:
+    """The most memory this program has held. `ru_maxrss` would be at least what the process that started us held: it is
+    carried over a fork and an exec."""
+    try:
+        status = Path("/proc/self/status").read_text("ascii", "replace")
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
 
 
 if __name__ == "__main__":

@@ -282,3 +282,18 @@ def _wait_for_exit(descriptor: int) -> None:
     watched = select.poll()
     watched.register(descriptor, select.POLLIN)
     watched.poll()
+
+
+def test_child_of_a_swollen_process_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"text")
+    script = (
+        "import os, sys; from knowledge.parsing.base import ParseLimits\n"
+        "from knowledge.parsing.worker_pool import ParsePool\n"
+        "limits = ParseLimits(memory_bytes=600 * 2**20)\n"
+        "swollen = b'x' * limits.memory_bytes\n"
+        "pool = ParsePool(1, limits)\n"
+        "pool.parse(os.open(sys.argv[1], os.O_RDONLY), 'a.md')\n"
+        "alive = len(pool.child_pids); pool.close(); sys.exit(alive != 1)\n"
+    )
+
+    assert subprocess.run([sys.executable, "-c", script, str(tmp_path / "a.md")], check=False).returncode == 0
