@@ -76,7 +76,7 @@ def _application() -> Any:
     from app.main import app  # type: ignore[import-not-found]
     from fastapi import Depends  # type: ignore[import-not-found]
 
-    def snapshots(_admin: dict[str, Any] = Depends(get_admin_user)) -> dict[str, str]:  # noqa: B008, FAST002 its way
+    def snapshots(_admin: dict[str, Any] = Depends(get_admin_user)) -> dict[str, str]:  # noqa: B008 its way
         return proof(git_snapshot)
 
     app.add_api_route("/api/mnote/snapshots", snapshots, methods=["GET"])
