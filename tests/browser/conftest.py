@@ -19,7 +19,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings as django_settings
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from django.urls import get_resolver
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from mnote.models import User
 from tests.browser.looks import Look
@@ -37,6 +38,10 @@ _ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+#: How long a page may take: a busy machine is slow, a broken page is never ready.
+_PATIENCE_MS = 25_000
+expect.set_options(timeout=_PATIENCE_MS)
 
 Visit = Callable[..., Page]
 
@@ -69,6 +74,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def site(django_db_setup: None) -> Iterator[LiveSite]:
     Path(django_settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)  # WhiteNoise warns when it is not there
+    assert get_resolver().reverse_dict  # imports every page now, so that the first test does not wait for it
     live = LiveSite()
     live.start()
     yield live
@@ -97,7 +103,7 @@ def visit(
         contexts.append(context)
         context.add_cookies(_cookies(site, as_user, look))
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(_PATIENCE_MS)
         page.on("console", lambda message: _note(message, complaints))
         page.on("pageerror", lambda error: complaints.append(f"script error: {error}"))
         page.goto(path)

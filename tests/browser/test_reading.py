@@ -70,6 +70,13 @@ def test_document_pane_is_accessible(look, visit, snap, accessible, pane, cited)
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=str)
+def test_nothing_lies_over_the_head_of_the_document(look, visit, pane, cited):
+    page = visit(cited, as_user=pane.people.alice, look=look)
+
+    page.locator(".opened-head [download]").click(trial=True)
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=str)
 def test_file_tree_is_accessible(look, visit, snap, accessible, pane):
     page = visit(pane.url("files", "contracts"), as_user=pane.people.alice, look=look)
 

@@ -49,6 +49,14 @@ def test_home_never_shows_where_a_folder_lies_on_the_server(people):
     assert str(people.folder) not in page_of(people.alice).text
 
 
+def test_home_asks_what_one_wants_to_know(people):
+    before = page_of(people.alice).text
+    KnowledgeBaseFactory(workspace=people.workspace, root=people.root, owner=people.alice)
+
+    assert 'action="/kb/search"' not in before
+    assert 'action="/kb/search"' in page_of(people.alice).text
+
+
 def test_home_asks_the_database_equally_often_for_more_folders_and_knowledge_bases(
     people, django_assert_max_num_queries, tmp_path
 ):
