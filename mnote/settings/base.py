@@ -98,6 +98,8 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "SAMEORIGIN"
 # Previews and the AI panel are frames of our own origin.
 SILENCED_SYSTEM_CHECKS = ["security.W019"]
+if _public.hostname in {"localhost", "127.0.0.1", "::1"}:  # nothing leaves the machine, so there is nothing to encrypt
+    SILENCED_SYSTEM_CHECKS += ["security.W004", "security.W008", "security.W012", "security.W016"]
 SECURE_SSL_REDIRECT = False
 SECURE_HSTS_SECONDS = 31_536_000 if SECURE_COOKIES else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SECURE_COOKIES

@@ -139,9 +139,16 @@ def test_the_production_profile_passes_the_deployment_checks(tmp_path: Path) -> 
 
 
 def test_the_embedded_profile_passes_the_checks_without_any_setting(tmp_path: Path) -> None:
-    done = manage("check", "--fail-level", "WARNING", MNOTE_DATA_DIR=str(tmp_path / "data"))
+    done = manage("check", "--deploy", "--fail-level", "WARNING", MNOTE_DATA_DIR=str(tmp_path / "data"))
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_address_that_others_reach_without_encryption_is_warned_of(tmp_path: Path) -> None:
+    address = "http://notes.example.org"
+    done = manage("check", "--deploy", MNOTE_PUBLIC_URL=address, MNOTE_DATA_DIR=str(tmp_path / "data"))
+
+    assert "security.W012" in done.stderr
 
 
 def test_the_production_profile_needs_a_secret_key(tmp_path: Path) -> None:
