@@ -75,6 +75,12 @@ _BARE_NAMES: dict[str, FileType] = {
 }
 
 
+def gives_text(name: str) -> bool:
+    """Say whether a file of this base name can give text."""
+    kind = type_for_name(name)
+    return kind is not None and bool(kind.parser)
+
+
 def type_for_name(name: str) -> FileType | None:
     """Return the type that a base name promises, or None for a name that is not read."""
     extension = PurePosixPath(name.lower()).suffix.removeprefix(".")

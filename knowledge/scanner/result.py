@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -35,10 +35,11 @@ class UnreadCause(StrEnum):
 class ScanRules:
     """What to look at. `path` is a file or folder below the root (text form), `""` the root itself.
 
-    `extensions` are those of `extension_of`. Include and exclude start at `path`; without include all is included.
+    `takes` says of a base name whether such a file can give text. Include and exclude start at `path`; without include
+    all is included.
     """
 
-    extensions: frozenset[str]
+    takes: Callable[[str], bool]
     path: str = ""
     recursive: bool = True
     include: tuple[Glob, ...] = ()

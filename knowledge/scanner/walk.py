@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from knowledge.scanner.fingerprint import Fingerprint
 from knowledge.scanner.globs import Glob, fold
-from knowledge.scanner.ignore import OCR_SUFFIX, SkipReason, extension_of, ignore_reason, is_note_sidecar
+from knowledge.scanner.ignore import OCR_SUFFIX, SkipReason, ignore_reason, is_note_sidecar
 from knowledge.scanner.result import FoundFile, RootState, ScanResult, ScanRules, Skipped, Unread, UnreadCause
 from mnote.files.errors import FileGone, FilesError, NotAFolder, RootGone, Unreadable
 from mnote.files.names import name_to_text
@@ -224,7 +224,7 @@ class _Walk:
             return SkipReason.EXCLUDED
         if not (folder.is_included or _matches_any(self.rules.include, names, is_folder=False)):
             return SkipReason.NOT_INCLUDED
-        if extension_of(name) not in self.rules.extensions:
+        if not self.rules.takes(name):
             return SkipReason.UNSUPPORTED_TYPE
         if found.st_size > self.rules.max_bytes:
             return SkipReason.TOO_LARGE

@@ -76,7 +76,7 @@ def watch_roots(
 def _look(roots: Sequence[bytes]) -> _Watched:
     folders: dict[str, Hint] = {}
     for root in roots:
-        found = scan(root, ScanRules(extensions=frozenset()))
+        found = scan(root, ScanRules(takes=lambda _name: False))
         if found.root_state is RootState.GONE:
             continue
         for folder in ("", *found.folders):

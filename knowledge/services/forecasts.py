@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any
 
-from knowledge.parsing.file_types import type_for_name
+from knowledge.parsing.file_types import gives_text, type_for_name
 from knowledge.scanner.globs import parse_globs
 from knowledge.scanner.result import FoundFile, RootState, ScanResult, ScanRules, TypeTotal, UnreadCause
 from knowledge.scanner.walk import scan
-from knowledge.services.sync import READABLE
 from mnote.models import Root
 from mnote.principals import Principal
 from mnote.selectors import access
@@ -104,7 +103,7 @@ def _look(choice: Choice, rules: Mapping[str, Any], budget: _Budget) -> ScanResu
         include=parse_globs(rules.get("include", ())),
         exclude=parse_globs([*rules.get("exclude", ()), *choice.exclude]),
         max_bytes=int(rules.get("max_file_mb", 50)) * _MEGABYTE,
-        extensions=READABLE,
+        takes=gives_text,
         max_files=max(1, budget.files_left),
     )
     found = scan(files.path_of_root(choice.root), wanted, listing=budget.listing)

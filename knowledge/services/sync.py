@@ -16,7 +16,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from knowledge.models import Document, IndexStatus, Source, SyncMode, SyncOutcome, SyncRun
-from knowledge.parsing.file_types import SUPPORTED
+from knowledge.parsing.file_types import gives_text
 from knowledge.scanner.changes import ChangeSet, KnownFile, KnownState, PreviousScan
 from knowledge.scanner.diff import diff
 from knowledge.scanner.fingerprint import Fingerprint, sha256_of
@@ -68,10 +68,6 @@ class Order:
     confirmed: bool = False
 
 
-#: Files of these extensions can give text.
-READABLE = frozenset(f".{extension}" for extension, kind in SUPPORTED.items() if kind.parser)
-
-
 def rules_of(source: Source) -> ScanRules:
     """Return the scanner's rules of a source."""
     return ScanRules(
@@ -80,7 +76,7 @@ def rules_of(source: Source) -> ScanRules:
         include=parse_globs(source.include),
         exclude=parse_globs(source.exclude),
         max_bytes=source.max_file_mb * _MEGABYTE,
-        extensions=READABLE,
+        takes=gives_text,
     )
 
 

@@ -21,11 +21,11 @@ from knowledge.exceptions import NameTaken
 from knowledge.file_words import TYPE_WORDS
 from knowledge.forms import BasicsForm
 from knowledge.models import KnowledgeBase
+from knowledge.parsing.file_types import gives_text
 from knowledge.reasons import reason_for
-from knowledge.scanner.ignore import extension_of, ignore_reason
+from knowledge.scanner.ignore import ignore_reason
 from knowledge.services import kb_setup
 from knowledge.services.forecasts import QUIET, Choice, Forecast, forecast
-from knowledge.services.sync import READABLE
 from knowledge.views.choosing import principal_of
 from knowledge.views.picking import Pick, Picking
 from mnote.exceptions import AppError, Forbidden, Invalid, NotFound
@@ -356,7 +356,7 @@ class Flow:
         except AppError as error:
             return Level(problem=error.title)
         shown = [each for each in found if not ignore_reason(each.name, is_folder=each.kind is EntryKind.FOLDER)]
-        wanted = [each for each in shown if each.kind is EntryKind.FOLDER or _is_read(each.name)]
+        wanted = [each for each in shown if each.kind is EntryKind.FOLDER or gives_text(each.name)]
         wanted.sort(key=lambda each: (each.kind is not EntryKind.FOLDER, each.name.casefold(), each.name))
         prefix = f"{path}/" if path else ""
         return Level(
@@ -369,8 +369,3 @@ class Flow:
             more=max(0, len(wanted) - _SHOWN),
             unread=len(shown) - len(wanted),
         )
-
-
-def _is_read(name: str) -> bool:
-    """Say whether the scanner takes a file of this name, as far as the name tells."""
-    return extension_of(name) in READABLE

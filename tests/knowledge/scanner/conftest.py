@@ -2,6 +2,7 @@ import os
 
 import pytest
 
+from knowledge.scanner.ignore import extension_of
 from knowledge.scanner.result import ScanRules
 
 EXTENSIONS = frozenset({".md", ".txt", ".pdf", ".docx"})
@@ -33,4 +34,4 @@ def put(root):
 
 def rules(**wanted) -> ScanRules:
     """Rules for four types of file."""
-    return ScanRules(extensions=EXTENSIONS, **wanted)
+    return ScanRules(takes=lambda name: extension_of(name) in EXTENSIONS, **wanted)

@@ -259,6 +259,21 @@ def test_left_out_files_have_a_reason_or_no_row(vault: Vault) -> None:
     assert run.counts["skippedBy"]["secret"] == 1
 
 
+def test_well_known_names_without_an_extension_are_read(vault: Vault) -> None:
+    for name in ("README", "Makefile", "LICENSE-MIT", "unknown"):
+        vault.write(name, f"The lantern of {name}.")
+
+    vault.level()
+
+    assert vault.states() == {
+        "README": "indexed",
+        "Makefile": "indexed",
+        "LICENSE-MIT": "indexed",
+        "unknown": "skipped",
+    }
+    assert vault.found("lantern Makefile")[0] == "Makefile"
+
+
 def test_names_that_are_not_utf8_work_from_disk_to_citation(vault: Vault) -> None:
     (vault.folder / "x").mkdir()
     with open(bytes(vault.folder) + b"/x/caf\xe9.md", "wb") as stream:  # noqa: PTH123 the name is no text
