@@ -7,10 +7,11 @@ class MNoteConfig(AppConfig):
 
     def ready(self) -> None:
         """Register checks, gauges, and the jobs as something that pages watch; bring the languages up to date."""
-        from mnote import checks, metrics, revisions  # noqa: F401, PLC0415 models can be imported from here on
+        from mnote import checks, metrics, model_words, revisions  # noqa: F401, PLC0415 models can be imported from here on
         from mnote.catalogues.files import compile_if_possible  # noqa: PLC0415
         from mnote.selectors import health, jobs  # noqa: PLC0415
 
+        model_words.give_words(self, model_words.MODELS)
         revisions.register("jobs", jobs.last_change)
         for name, words, read in (
             ("mnote_jobs", "Jobs by queue and status.", jobs.job_gauge),

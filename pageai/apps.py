@@ -1,16 +1,19 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class PageAIConfig(AppConfig):
     name = "pageai"
-    verbose_name = "Page AI"
+    verbose_name = _("Page AI")
 
     def ready(self) -> None:
         """Register checks and the panel beside documents; let what a person holds here end with their account."""
         from mnote import asides, closing  # noqa: PLC0415 models can be imported from here on
-        from pageai import checks  # noqa: F401, PLC0415
+        from mnote.model_words import give_words  # noqa: PLC0415
+        from pageai import checks, model_words  # noqa: F401, PLC0415
         from pageai.services import binding_tokens, provisioning  # noqa: PLC0415
 
+        give_words(self, model_words.MODELS, model_words.FIELDS)
         asides.register("pageai", "pageai/aside.html")
         closing.register("bindingTokens", binding_tokens.end_of_account)
         closing.register("panelIdentities", provisioning.end_of_account)

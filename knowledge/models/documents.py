@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from knowledge import ids
 from knowledge.models.knowledge_bases import KnowledgeBase, ProviderKind
@@ -13,24 +14,24 @@ from mnote.models import Root, User, Workspace
 class IndexStatus(models.TextChoices):
     """The lamp. Skipped files are rows too, but have a reason instead of a lamp."""
 
-    QUEUED = "queued", "queued"
-    PARSING = "parsing", "parsing"
-    INDEXED = "indexed", "indexed"
-    FAILED = "failed", "failed"
-    STALE = "stale", "stale"
-    DELETED = "deleted", "deleted"
-    SKIPPED = "skipped", "skipped"
+    QUEUED = "queued", _("queued")
+    PARSING = "parsing", _("parsing")
+    INDEXED = "indexed", _("indexed")
+    FAILED = "failed", _("failed")
+    STALE = "stale", _("stale")
+    DELETED = "deleted", _("deleted")
+    SKIPPED = "skipped", _("skipped")
 
 
 class ReasonClass(models.TextChoices):
     """What kind of failure it is, and so who can help."""
 
-    NONE = "", "none"
-    TEMPORARY = "temporary", "temporary"
-    FILE = "file", "file"
-    CONFIGURATION = "configuration", "configuration"
-    ACCESS = "access", "access"
-    SERVICE = "service", "service"
+    NONE = "", _("none")
+    TEMPORARY = "temporary", _("temporary")
+    FILE = "file", _("file")
+    CONFIGURATION = "configuration", _("configuration")
+    ACCESS = "access", _("access")
+    SERVICE = "service", _("service")
 
 
 class Document(models.Model):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from knowledge import ids
 from knowledge.models.knowledge_bases import KnowledgeBase
@@ -11,16 +12,16 @@ class SyncMode(models.TextChoices):
     """When a source is looked at. ON_CHANGE means at once when the system tells of a change, and by the interval too:
     such hints get lost."""
 
-    ON_CHANGE = "on_change", "on change"
-    INTERVAL = "interval", "interval"
-    MANUAL = "manual", "manual"
+    ON_CHANGE = "on_change", _("on change")
+    INTERVAL = "interval", _("interval")
+    MANUAL = "manual", _("manual")
 
 
 class Disappearance(models.TextChoices):
     """What happens to a document whose local file is gone."""
 
-    REMOVE = "remove", "remove after the grace period"
-    KEEP = "keep", "keep until decided"
+    REMOVE = "remove", _("remove after the grace period")
+    KEEP = "keep", _("keep until decided")
 
 
 class Source(models.Model):
@@ -59,11 +60,11 @@ class Source(models.Model):
 
 
 class SyncOutcome(models.TextChoices):
-    RUNNING = "running", "running"
-    SUCCEEDED = "succeeded", "succeeded"
-    FAILED = "failed", "failed"
-    STOPPED = "stopped", "stopped by the safety stop"
-    CANCELLED = "cancelled", "cancelled"
+    RUNNING = "running", _("running")
+    SUCCEEDED = "succeeded", _("succeeded")
+    FAILED = "failed", _("failed")
+    STOPPED = "stopped", _("stopped by the safety stop")
+    CANCELLED = "cancelled", _("cancelled")
 
 
 class SyncRun(models.Model):

@@ -3,6 +3,7 @@ from __future__ import annotations
 from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from mnote import ids
 from mnote.models.users import User
@@ -11,10 +12,10 @@ from mnote.models.users import User
 class Role(models.TextChoices):
     """What a member may do. Each role includes the ones before it."""
 
-    VIEWER = "viewer", "viewer"
-    CURATOR = "curator", "curator"
-    MANAGER = "manager", "manager"
-    OWNER = "owner", "owner"
+    VIEWER = "viewer", _("viewer")
+    CURATOR = "curator", _("curator")
+    MANAGER = "manager", _("manager")
+    OWNER = "owner", _("owner")
 
 
 #: Roles from weak to strong, for comparisons.
@@ -93,9 +94,9 @@ class Membership(models.Model):
 
 
 class Access(models.TextChoices):
-    NONE = "none", "none"
-    READ = "read", "read"
-    WRITE = "write", "write"
+    NONE = "none", _("none")
+    READ = "read", _("read")
+    WRITE = "write", _("write")
 
 
 class Grant(models.Model):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from mnote.models import User, Workspace
 from pageai import ids
@@ -10,9 +11,9 @@ from pageai import ids
 class BindingStatus(models.TextChoices):
     """Active: the panel of this page shows it. Stale: its person works in another root now. Archived: put away."""
 
-    ACTIVE = "active", "active"
-    STALE = "stale", "stale"
-    ARCHIVED = "archived", "archived"
+    ACTIVE = "active", _("active")
+    STALE = "stale", _("stale")
+    ARCHIVED = "archived", _("archived")
 
 
 class OpenHubBinding(models.Model):
