@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mnote.exceptions import Forbidden, NotFound
+from django.utils.translation import gettext as _
+
+from mnote.exceptions import Forbidden, Invalid, NotFound
 from mnote.selectors import access
 from mnote.services import audit
 from pageai.panel.opencode import Opencode, QuestionRequest, Request
@@ -77,8 +79,14 @@ def decline(visit: Visit, ask_id: str) -> None:
 
 
 def answer(visit: Visit, request_id: str, answers: Sequence[Sequence[str]]) -> None:
-    """Answer a question of the agent. Raises NotFound, PanelError."""
+    """Answer a question of the agent.
+
+    Raises:
+        NotFound: it does not wait, or for somebody else. Invalid: nothing was chosen. PanelError.
+    """
     request = _waiting_question(visit, request_id)
+    if not any(answers):
+        raise Invalid(_("Choose an answer, or write one."))
     if not Opencode(panel.connection()).answer(request.id, directory=visit.directory, answers=answers):
         raise NotFound
     turns.touch(binding_id=visit.binding.pk)

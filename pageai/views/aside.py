@@ -11,12 +11,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from mnote.exceptions import AppError
+from mnote.exceptions import AppError, Invalid
 from mnote.htmx import no_content
 from mnote.principals import Principal
 from mnote.selectors import access
 from pageai.exceptions import PanelNotConfigured
-from pageai.panel.bodies import answers_of
+from pageai.panel.bodies import BadBody, answers_of
 from pageai.panel.errors import PanelError
 from pageai.services import asks, bindings, gatekeeping, health, pages, panel, turns
 from pageai.services.gatekeeping import Visit
@@ -107,11 +107,19 @@ def answer(request: HttpRequest, binding_id: str, request_id: str) -> HttpRespon
     visit = _visit(request, binding_id)
     if request.POST.get("decision") == "dismiss":
         return _done(lambda: asks.dismiss(visit, request_id), _("Left unanswered."))
-    given = answers_of({"answers": _answers(request)})
+    given = _answers(request)
     return _done(lambda: asks.answer(visit, request_id, given), _("Your answer was passed on."))
 
 
 def _answers(request: HttpRequest) -> list[list[str]]:
+    """Read what was chosen and written for each question. Raises Invalid."""
+    try:
+        return answers_of({"answers": _chosen(request)})
+    except BadBody:
+        raise Invalid(_("This answer is too long.")) from None
+
+
+def _chosen(request: HttpRequest) -> list[list[str]]:
     """Read the choices and own words of each question, in the order of the questions."""
     count = min(int(request.POST.get("questions", "1")) if request.POST.get("questions", "1").isdigit() else 1, 20)
     found = []

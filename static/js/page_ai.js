@@ -45,7 +45,7 @@
     stream = url ? new EventSource(url) : null;
     stream?.addEventListener("ready", changed);
     stream?.addEventListener("changed", changed);
-    stream?.addEventListener("end", () => { stream.close(); watched = ""; });
+    stream?.addEventListener("end", () => { stream.close(); watched = ""; changed(); });
   };
   doc.addEventListener("visibilitychange", listen);
 

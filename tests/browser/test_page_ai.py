@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,19 @@ def ask(page: Page, question: str) -> FrameLocator:
 
 def lamp(page: Page) -> Any:
     return page.locator("#page-ai-lamp")
+
+
+def draw_anew(page: Page) -> None:
+    """Let the strip be fetched and drawn again, as any news of the conversation does."""
+    page.locator("#page-ai-now").evaluate("strip => { strip.dataset.old = ''; }")
+    page.evaluate("htmx.trigger(document.body, 'page-ai:changed')")
+    expect(page.locator("#page-ai-now[data-old]")).to_have_count(0)
+
+
+def allow_refusals(page: Page, complaints: list[str]) -> None:
+    """Take out that the panel was refused or found nothing, and close the page so that it asks no more."""
+    page.close()
+    complaints[:] = [each for each in complaints if not re.search(r"\b(401|404)\b.*/page-?ai/", each)]
 
 
 def test_panel_opens_on_demand_and_is_remembered(
@@ -192,6 +206,26 @@ def test_question_of_the_agent_is_answered_in_the_strip(opened: Opened, hub: Ope
     expect(page.locator(".ask")).to_have_count(0)
 
 
+def test_choice_stays_when_the_strip_is_drawn_anew(opened: Opened, hub: OpenHubStub) -> None:
+    page = opened()
+    options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cool"}]
+    question = {"question": "Which colour?", "header": "Colour", "options": options}
+    frame = ask(page, f"CALL question {json.dumps({'questions': [question]})}")
+    page.get_by_label("Blue").check()
+    page.get_by_label("In your own words").fill("rather dark")
+
+    draw_anew(page)
+
+    expect(page.get_by_label("Blue")).to_be_checked()
+    expect(page.get_by_label("In your own words")).to_be_focused()
+    expect(page.get_by_label("In your own words")).to_have_value("rather dark")
+    page.get_by_role("button", name="Answer", exact=True).click()
+    expect(frame.locator(".message-item-assistant")).to_contain_text(
+        'User has answered your questions: "Blue, rather dark"'
+    )
+    expect(page.locator(".ask")).to_have_count(0)
+
+
 def test_selection_goes_along_and_can_be_left_out(opened: Opened, hub: OpenHubStub) -> None:
     page = opened()
     chat(page)
@@ -291,13 +325,28 @@ def test_closing_the_account_ends_the_conversation(
 ) -> None:
     page = opened(person="bob")
     frame = ask(page, "HANG")
-    expect(frame.locator(".message-item-user")).to_have_text("HANG")
+    wait_until(lambda: hub.world.turns)
 
     users.deactivate(library.people.bob)
 
     expect(frame.locator(".error")).to_be_visible()
     wait_until(lambda: not hub.world.turns)
-    complaints.clear()
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+    allow_refusals(page, complaints)
+
+
+def test_question_after_the_account_was_closed_leads_to_the_sign_in(
+    opened: Opened, hub: OpenHubStub, library: Library, complaints: list[str]
+) -> None:
+    page = opened(person="bob")
+    chat(page)
+
+    users.deactivate(library.people.bob)
+    ask(page, "Is anybody there?")
+
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert not hub.world.turns
+    allow_refusals(page, complaints)
 
 
 def test_panel_without_openhub_says_so_and_offers_search(opened: Opened) -> None:

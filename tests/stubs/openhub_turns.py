@@ -167,7 +167,7 @@ class Turn:
 
     def _answered(self, pending: Pending) -> tuple[str, str, dict[str, Any]]:
         self._wait(pending.answered)
-        chosen = pending.answer.get("answers", [["nothing"]])[0][0]
+        chosen = ", ".join(pending.answer.get("answers", [[]])[0]) or "Unanswered"
         return "completed", f'User has answered your questions: "{chosen}"', {}
 
     def _do(self, tool: str, call_id: str, arguments: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:

@@ -131,7 +131,7 @@ def said(frames: list[dict[str, Any]]) -> str:
     return "".join(each["content"] for each in frames if each["type"] == "text")
 
 
-def wait_until(condition: Any, *, seconds: float = 10) -> None:
+def wait_until(condition: Any, *, seconds: float = 30) -> None:
     """Wait for something that happens on another thread; look often, give up late."""
     deadline = time.monotonic() + seconds
     while not condition():
