@@ -29,13 +29,13 @@ def worker() -> Iterator[None]:
 
 
 @contextmanager
-def server() -> Iterator[None]:
-    """Run `manage.py serve` and give way once it answers."""
+def server() -> Iterator[str]:
+    """Run `manage.py serve` and give its address once it answers."""
     port = _free_port()
     command = (sys.executable, str(settings.BASE_DIR / "manage.py"), "serve", "--port", str(port))
     with _running(command) as process:
         wait_until(lambda: _is_ready(process, port), "the server", 90)
-        yield
+        yield f"http://127.0.0.1:{port}"
 
 
 def wait_until(holds: Callable[[], object], what: str, seconds: float, *, pause: float = 0.05) -> None:
