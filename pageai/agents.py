@@ -49,8 +49,9 @@ class Field:
         """Say whether a stored value can be used."""
         if self.kind == "boolean":
             return isinstance(value, bool)
-        is_known = not self.options or value in {option.value for option in self.options}
-        return isinstance(value, str) and (self.kind != "select" or is_known)
+        if not isinstance(value, str):
+            return False
+        return self.kind != "select" or not self.options or value in {option.value for option in self.options}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

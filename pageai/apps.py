@@ -17,3 +17,13 @@ class PageAIConfig(AppConfig):
         asides.register("pageai", "pageai/aside.html")
         closing.register("bindingTokens", binding_tokens.end_of_account)
         closing.register("panelIdentities", provisioning.end_of_account)
+        self._register_with_the_kernel()
+
+    @staticmethod
+    def _register_with_the_kernel() -> None:
+        """Let check_stack look at our layers, and judge the settings of agents."""
+        from mnote import preference_rules  # noqa: PLC0415
+        from pageai.selectors import agent_settings  # noqa: PLC0415
+        from pageai.services import stack  # noqa: F401, PLC0415 registers its layers
+
+        preference_rules.register("ai.", agent_settings.objection)

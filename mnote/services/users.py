@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from mnote import closing
+from mnote import closing, preference_rules
 from mnote.exceptions import Conflict, Gone, Invalid
 from mnote.models import ApiToken, Preference, SignInLink, User
 from mnote.principals import Principal
@@ -120,10 +120,13 @@ def set_preferences(*, user: User, values: dict[str, Any]) -> None:
     """Set some of a person's settings; None removes one. The others stay.
 
     Raises:
-        Invalid: a key that is no dotted name, a value that is too large, or too many settings.
+        Invalid: a key that is no dotted name, a value that its key cannot have or that is too large, or too many
+            settings.
     """
     for key, value in values.items():
         _check_preference(key, value)
+        if value is not None and (why := preference_rules.objection(user, key, value)):
+            raise _invalid(key, why)
     Preference.objects.filter(user=user, key__in=[key for key, value in values.items() if value is None]).delete()
     kept = [Preference(user=user, key=key, value=value) for key, value in values.items() if value is not None]
     Preference.objects.bulk_create(

@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TypeVar
+from urllib.parse import parse_qs, urlsplit
 
 import redis
 
@@ -53,10 +54,17 @@ class TokenStore:
         """End a token. Raises PanelUnavailable."""
         self._ask(lambda client: client.delete(f"token:{token}"))
 
-    def _ask(self, call: Callable[[redis.Redis], T]) -> T:
+    def shares(self, url: str) -> bool:
+        """Say whether `url` is the very database of the very server that OpenHub uses, by whatever name. OpenHub's
+        keys have no prefix of their own. Raises PanelUnavailable."""
+        if _database(self._url) != _database(url):
+            return False
+        return _server(self._url) == _server(url) or self._ask(_run_id) == self._ask(_run_id, url)
+
+    def _ask(self, call: Callable[[redis.Redis], T], url: str = "") -> T:
         try:
             client = redis.Redis.from_url(
-                self._url,
+                url or self._url,
                 protocol=2,
                 socket_connect_timeout=_SECONDS_TO_CONNECT,
                 socket_timeout=_SECONDS_TO_ANSWER,
@@ -67,6 +75,23 @@ class TokenStore:
         except (redis.RedisError, OSError, ValueError):
             # The original error may name the address.
             raise PanelUnavailable(layer="openhub_redis") from None
+
+
+def _server(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return parts.hostname or "localhost", parts.port or 6379
+
+
+def _database(url: str) -> int:
+    """Read the number of the database, which stands in the query or in the path."""
+    parts = urlsplit(url)
+    number = parse_qs(parts.query).get("db", [""])[0] or parts.path.strip("/")
+    return int(number) if number.isdigit() else 0
+
+
+def _run_id(client: redis.Redis) -> str:
+    """Return the name that a server gives itself at its start."""
+    return str(client.info("server")["run_id"])
 
 
 def _packed(value: object) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from mnote.models import Preference, User
-from pageai.agents import COMMON, DEFAULT_AGENT, TOKEN_AGENT, Agent, Field, agent_named, common_fields
+from pageai.agents import COMMON, DEFAULT_AGENT, TOKEN_AGENT, Agent, Field, agent_named, all_agents, common_fields
 from pageai.models import OpenHubBinding
 from pageai.tool_catalogue import DEFAULT_SETS, TOOLS, Tool, ToolSet
 
@@ -66,6 +68,19 @@ def settings_of(user: User) -> AgentSettings:
     """Read a person's settings."""
     rows = Preference.objects.filter(user=user, key__startswith="ai.").values_list("key", "value")
     return AgentSettings(stored=dict(rows), is_staff=user.is_staff)
+
+
+def objection(user: User, key: str, value: Any) -> str:
+    """Return why a person may not give a setting of agents this value, "" when they may."""
+    fields = (*common_fields(), *(field for agent in all_agents() for field in agent.fields))
+    field = next((each for each in fields if each.key == key), None)
+    if field is None or (field.auth == "admin" and not user.is_staff):
+        return _("There is no such setting of agents.")
+    if field.accepts(value):
+        return ""
+    if field.kind == "boolean":
+        return _("This can be true or false.")
+    return _("Choose one of: %(values)s.") % {"values": ", ".join(each.value for each in field.options)}
 
 
 def agent_of(binding: OpenHubBinding | None) -> Agent | None:

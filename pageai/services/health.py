@@ -36,16 +36,21 @@ _THREADS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """One layer. `sentence` is for people and names no address; a layer that nobody set up says so."""
+    """One layer. `sentence` is for people and names no address; a layer that nobody set up says so. `is_wrong`: it
+    answers, but may not stay as it is."""
 
     is_configured: bool = True
     is_reachable: bool = True
+    is_wrong: bool = False
     version: str = ""
     sentence: str | Promise = ""
 
 
 _NOT_SET_UP = Layer(is_configured=False, is_reachable=False, sentence=_("Not set up here."))
 _DOWN = Layer(is_reachable=False, sentence=_("It does not answer."))
+_SHARED = _(
+    "OpenHub's Redis is MNote's own: give each a database number of its own, or clearing one empties the other."
+)
 
 
 def look(principal: Principal) -> dict[str, Any]:
@@ -78,10 +83,17 @@ def _timed(ask: Callable[[], Layer], language: str | None) -> dict[str, Any]:
         return {
             "configured": layer.is_configured,
             "reachable": layer.is_reachable,
+            "ok": layer.is_reachable and not layer.is_wrong,
             "milliseconds": int((time.monotonic() - began) * 1000),
             "version": layer.version or None,
             "sentence": str(layer.sentence),
         }
+
+
+def panel_layer(name: str) -> Layer:
+    """Look at one layer of the panel, by its key of the health answer."""
+    asked = {"openhub_fastapi": _fastapi, "openhub_redis": _redis, "opencode": _opencode}
+    return _of_panel(asked[name])()
 
 
 def _of_panel(ask: Callable[[Connection], Layer]) -> Callable[[], Layer]:
@@ -90,21 +102,40 @@ def _of_panel(ask: Callable[[Connection], Layer]) -> Callable[[], Layer]:
             return ask(panel.connection())
         except PanelNotConfigured:
             return _NOT_SET_UP
-        except PanelError:
-            return _DOWN
+        except PanelError as error:
+            return _silent(error.layer)
 
     return asked
+
+
+def _silent(name: str) -> Layer:
+    return Layer(is_reachable=False, sentence=panel.sentence_of(name))
 
 
 def _fastapi(connection: Connection) -> Layer:
     """Any answer but a failure will do: without a token it is a refusal."""
     asker = Asker(client=build_client(connection.openhub_url, role="OpenHub", timeouts=SHORT), layer="openhub_fastapi")
-    return Layer() if asker.ask("GET", "/api/auth/me").status < _BROKEN_FROM else _DOWN
+    return Layer() if asker.ask("GET", "/api/auth/me").status < _BROKEN_FROM else _silent("openhub_fastapi")
 
 
 def _redis(connection: Connection) -> Layer:
-    TokenStore(connection).drop("mnote-health")  # a key that is never there
-    return Layer()
+    store = TokenStore(connection)
+    store.drop("mnote-health")  # a key that is never there
+    is_shared = any(_shares(store, url) for url in own_redis_urls())
+    return Layer(is_wrong=is_shared, sentence=_SHARED if is_shared else "")
+
+
+def _shares(store: TokenStore, url: str) -> bool:
+    try:
+        return store.shares(url)
+    except PanelError:  # it is ours that does not answer, which other checks tell
+        return False
+
+
+def own_redis_urls() -> set[str]:
+    """Return where MNote itself keeps things in a Redis."""
+    urls = {settings.CELERY_BROKER_URL, *(str(each.get("LOCATION", "")) for each in settings.CACHES.values())}
+    return {url for url in urls if url.startswith(("redis://", "rediss://"))}
 
 
 def _opencode(connection: Connection) -> Layer:

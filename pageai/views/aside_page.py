@@ -17,7 +17,7 @@ from mnote.exceptions import AppError
 from mnote.models import Root
 from pageai.models import ArtifactIndex, ArtifactKind, OpenHubBinding
 from pageai.panel.errors import PanelError
-from pageai.services import asks, changes, panel, turns
+from pageai.services import asks, changes, turns
 from pageai.services.asks import Waiting
 from pageai.services.gatekeeping import Visit
 
@@ -58,9 +58,9 @@ def pane_address(root: Root, path: str, **query: Any) -> str:
 
 
 def troubles_of(health: Mapping[str, Mapping[str, Any]]) -> list[Trouble]:
-    """Name the layers that do not answer."""
-    broken = [key for key in _LAYERS if not health.get(key, {}).get("reachable")]
-    return [Trouble(layer=_LAYERS[key], sentence=str(panel.sentence_of(key))) for key in broken]
+    """Name the layers that do not answer, or may not stay as they are."""
+    broken = [key for key in _LAYERS if not health.get(key, {}).get("ok")]
+    return [Trouble(layer=_LAYERS[key], sentence=health.get(key, {}).get("sentence", "")) for key in broken]
 
 
 class Now:

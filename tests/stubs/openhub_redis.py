@@ -5,6 +5,7 @@ from __future__ import annotations
 import socketserver
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ class RedisStub:
     ends: dict[str, float] = field(default_factory=dict)
     is_down: bool = False
     url: str = ""
+    run_id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def get(self, key: str) -> str | None:
         if self.ends.get(key, float("inf")) <= time.monotonic():
@@ -40,6 +42,8 @@ class RedisStub:
                 return self.get(key)
             case "DEL", keys:
                 return sum(self.values.pop(key, None) is not None for key in keys)
+            case "INFO", _:
+                return f"# Server\r\nrun_id:{self.run_id}\r\n"
             case (("SELECT" | "CLIENT"), _):
                 return "+OK"
         return f"-ERR unknown command {name}"

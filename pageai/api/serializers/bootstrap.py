@@ -38,10 +38,11 @@ HEALTH: dict[str, Any] = {
     "mnote_bridge, mcp_facade.",
     "additionalProperties": {
         "type": "object",
-        "required": ["configured", "reachable", "milliseconds", "version", "sentence"],
+        "required": ["configured", "reachable", "ok", "milliseconds", "version", "sentence"],
         "properties": {
             "configured": {"type": "boolean"},
             "reachable": {"type": "boolean"},
+            "ok": {"type": "boolean", "description": "Reachable, and nothing about it is wrong."},
             "milliseconds": {"type": "integer"},
             "version": {"type": ["string", "null"]},
             "sentence": {"type": "string"},

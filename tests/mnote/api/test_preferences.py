@@ -14,10 +14,10 @@ def put(people: People, name: str, body: Any) -> Any:
 
 
 def test_preferences_are_set_key_by_key_and_are_each_persons_own(people: People) -> None:
-    put(people, "alice", {"values": {"kb.list.view": "rows", "ai.agent.chat_only.model": {"id": 1}}})
+    put(people, "alice", {"values": {"kb.list.view": "rows", "my.page-1.view_2": {"id": 1}}})
     response = put(people, "alice", {"values": {"kb.list.view": None, "a": [True]}})
 
-    expected = {"values": {"a": [True], "ai.agent.chat_only.model": {"id": 1}}}
+    expected = {"values": {"a": [True], "my.page-1.view_2": {"id": 1}}}
     assert response.json() == people.client("alice").get(ADDRESS).json() == expected
     assert people.client("bob").get(ADDRESS).json() == {"values": {}}
     assert people.client(None).get(ADDRESS).status_code == 401

@@ -77,12 +77,12 @@ def test_sign_in_link_is_not_made_for_a_closed_account(people: People) -> None:
 def test_set_preferences_changes_some_and_removes_with_none(people: People) -> None:
     users.set_preferences(user=people.alice, values={"kb.list.view": "rows", "kb.list.sort": {"by": "name"}})
     users.set_preferences(user=people.alice, values={"kb.list.view": "cards", "kb.list.sort": None, "a": [1, None]})
-    users.set_preferences(user=people.alice, values={"ai.agent.chat_only.model": "x"})
+    users.set_preferences(user=people.alice, values={"my.page-1.view_2": "x"})
 
     assert users.preferences_of(people.alice) == {
         "kb.list.view": "cards",
         "a": [1, None],
-        "ai.agent.chat_only.model": "x",
+        "my.page-1.view_2": "x",
     }
     assert users.preferences_of(people.bob) == {}
 

@@ -117,9 +117,14 @@ def test_a_layer_that_is_down_says_so_and_names_no_address(library: Library, set
 
     response = library.people.client("carol").get("/api/page-ai/health")
 
-    for name in ("openhub_fastapi", "openhub_redis", "opencode"):
-        assert response.json()[name]["configured"] is True
-        assert (response.json()[name]["reachable"], response.json()[name]["sentence"]) == (False, "It does not answer.")
+    for name, sentence in {
+        "openhub_fastapi": "OpenHub does",
+        "openhub_redis": "OpenHub's Redis",
+        "opencode": "opencode",
+    }.items():
+        found = response.json()[name]
+        assert (found["configured"], found["reachable"], found["ok"]) == (True, False, False)
+        assert found["sentence"].startswith(sentence)
     assert b"127.0.0.1" not in response.content
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mnote.models import Preference
 from mnote.services import users
 from tests.people import People
 
@@ -25,9 +26,12 @@ def agent(body: dict[str, Any], agent_id: str) -> dict[str, Any]:
     return next(each for each in body["agents"] if each["agentId"] == agent_id)
 
 
+def keep(people: People, values: dict[str, Any]) -> Any:
+    return people.client("carol").put("/api/ui/preferences", {"values": values}, content_type="application/json")
+
+
 def prefer(people: People, **values: Any) -> None:
-    body = {"values": {name.replace("__", "."): value for name, value in values.items()}}
-    answer = people.client("carol").put("/api/ui/preferences", body, content_type="application/json")
+    answer = keep(people, {name.replace("__", "."): value for name, value in values.items()})
     assert answer.status_code == 200, answer.content
 
 
@@ -35,8 +39,10 @@ def prefer(people: People, **values: Any) -> None:
 def hosts_agents(tmp_path: Path, settings: Any) -> None:
     secret = {"key": "ai.agent.hermes.apiKey", "kind": "string", "default": "none", "secret": True}
     admins = {"key": "ai.agent.hermes.route", "kind": "string", "default": "fast", "auth": "admin"}
+    options = [{"value": "small", "label": "Small"}, {"value": "large", "label": "Large"}]
+    model = {"key": "ai.agent.hermes.model", "kind": "select", "default": "small", "options": options}
     path = tmp_path / "agents.json"
-    path.write_text(json.dumps([{"agentId": "hermes", "provider": "acp_hermes", "fields": [secret, admins]}]))
+    path.write_text(json.dumps([{"agentId": "hermes", "provider": "acp_hermes", "fields": [secret, admins, model]}]))
     settings.MNOTE_AGENTS_FILE = path
 
 
@@ -68,7 +74,8 @@ def test_a_setting_changes_the_descriptor_of_its_person_only(people: People) -> 
 
 
 def test_a_value_that_cannot_be_used_reads_as_the_default(people: People) -> None:
-    prefer(people, ai__common__defaultAgent="nobody", ai__agent__openhub__knowledge="yes")
+    stored = {"ai.common.defaultAgent": "nobody", "ai.agent.openhub.knowledge": "yes"}
+    Preference.objects.bulk_create(Preference(user=people.carol, key=key, value=stored[key]) for key in stored)
 
     body = descriptors(people)
 
@@ -78,12 +85,12 @@ def test_a_value_that_cannot_be_used_reads_as_the_default(people: People) -> Non
 
 @pytest.mark.usefixtures("hosts_agents")
 def test_a_host_adds_agents_with_fields_of_their_own(people: People) -> None:
-    prefer(people, ai__agent__hermes__apiKey="s3cret", ai__agent__hermes__route="slow")
+    prefer(people, ai__agent__hermes__apiKey="s3cret")
     response = people.client("carol").get(URL)
 
     found = agent(response.json(), "hermes")
 
-    assert [field["key"] for field in found["fields"]] == ["ai.agent.hermes.apiKey"]
+    assert [field["key"] for field in found["fields"]] == ["ai.agent.hermes.apiKey", "ai.agent.hermes.model"]
     assert found["fields"][0]["value"] is None
     assert b"s3cret" not in response.content
 
@@ -96,7 +103,38 @@ def test_administrators_see_their_fields(people: People) -> None:
 
     fields = {field["key"]: field["value"] for field in agent(descriptors(people), "hermes")["fields"]}
 
-    assert fields == {"ai.agent.hermes.apiKey": None, "ai.agent.hermes.route": "slow"}
+    expected = {"ai.agent.hermes.apiKey": None, "ai.agent.hermes.route": "slow", "ai.agent.hermes.model": "small"}
+    assert fields == expected
+
+
+@pytest.mark.usefixtures("hosts_agents")
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("ai.common.defaultAgent", "nobody"),
+        ("ai.agent.nobody.knowledge", True),
+        ("ai.agent.openhub.tools.nothing", True),
+        ("ai.agent.openhub.tools.evidence", "yes"),
+        ("ai.agent.chat_only.knowledge", True),
+        ("ai.agent.hermes.model", "huge"),
+        ("ai.agent.hermes.route", "slow"),
+        ("ai.common.citationDisplay", ["inline"]),
+        ("ai.unknown", 1),
+    ],
+)
+def test_setting_that_no_agent_has_is_refused_and_named(people: People, key: str, value: Any) -> None:
+    answer = keep(people, {"ai.common.knowledge": False, key: value})
+
+    assert answer.status_code == 400
+    assert list(answer.json()["errors"]) == [f"values.{key}"]
+    assert not Preference.objects.exists()
+
+
+def test_setting_of_an_agent_that_is_gone_can_be_removed(people: People) -> None:
+    Preference.objects.create(user=people.carol, key="ai.agent.gone.knowledge", value=True)
+
+    assert keep(people, {"ai.agent.gone.knowledge": None}).status_code == 200
+    assert not Preference.objects.exists()
 
 
 def test_settings_of_agents_are_read_anew(people: People) -> None:

@@ -13,6 +13,7 @@ from pageai.panel.errors import PanelUnavailable
 from pageai.panel.openhub import OpenHub
 from pageai.panel.tokens import TokenStore
 from tests.stubs.openhub import OpenHubStub
+from tests.stubs.openhub_redis import redis_stub
 
 _NOW = datetime.now(UTC)
 
@@ -85,3 +86,17 @@ def test_connection_shows_no_secret(connection: Connection) -> None:
     assert not [
         each for each in (connection.jwt_secret, connection.redis_url, connection.opencode_password) if each in shown
     ]
+
+
+def test_store_knows_its_database_by_any_name(hub: OpenHubStub, connection: Connection) -> None:
+    store, port = TokenStore(connection), hub.redis.url.rpartition(":")[2].partition("/")[0]
+
+    assert store.shares(hub.redis.url)
+    assert store.shares(f"redis://localhost:{port}/3")
+    assert store.shares(f"redis://localhost:{port}?db=3")
+    assert not store.shares(f"redis://127.0.0.1:{port}/4")
+
+
+def test_database_of_another_server_is_not_shared(connection: Connection) -> None:
+    with redis_stub() as other:
+        assert not TokenStore(connection).shares(other.url)
