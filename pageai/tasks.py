@@ -11,7 +11,7 @@ from mnote.jobs import JobContext
 from mnote.models import User
 from pageai.exceptions import PanelNotConfigured
 from pageai.panel.errors import PanelError
-from pageai.services import agent_files, panel, provisioning
+from pageai.services import agent_files, panel, provisioning, tool_calls
 
 
 @job(provisioning.CLOSE_KIND, max_attempts=8)
@@ -32,3 +32,9 @@ def close_identities(context: JobContext) -> dict[str, Any]:
 def refresh_agent_files() -> None:
     """Bring the generated files of agents up to date with rights, knowledge bases and settings."""
     agent_files.refresh()
+
+
+@shared_task(name="pageai.prune_tool_calls")
+def prune_tool_calls() -> None:
+    """Remove tool calls that are older than they are kept."""
+    tool_calls.prune()

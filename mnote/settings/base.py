@@ -167,6 +167,7 @@ CELERY_BEAT_SCHEDULE = {
     "beat": {"task": "mnote.beat_worker", "schedule": 10.0, "options": {"expires": 20}},
     "schedule": {"task": "knowledge.schedule_syncs", "schedule": 30.0, "options": {"expires": 60}},
     "agent_files": {"task": "pageai.refresh_agent_files", "schedule": 30.0, "options": {"expires": 60}},
+    "tool_calls": {"task": "pageai.prune_tool_calls", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 MNOTE_JOB_LEASE_SECONDS = env_int("MNOTE_JOB_LEASE_SECONDS", 60, minimum=5)
 MNOTE_STOP_SECONDS = env_int("MNOTE_STOP_SECONDS", 8, minimum=1)
@@ -186,6 +187,7 @@ MNOTE_WEB_IMPORT_HOSTS = env_list("MNOTE_WEB_IMPORT_HOSTS")
 # --- Agents -------------------------------------------------------------------------------------------------------
 #: A call of a tool ends after this long; clients wait longer (the generated configuration tells them 30 seconds).
 MNOTE_TOOL_SECONDS = env_float("MNOTE_TOOL_SECONDS", 20.0, minimum=0.01)
+MNOTE_TOOL_CALL_DAYS = env_int("MNOTE_TOOL_CALL_DAYS", 365, minimum=0)
 #: A JSON file of further agents, see pageai/agents.py.
 _agents_file = env_str("MNOTE_AGENTS_FILE")
 MNOTE_AGENTS_FILE = Path(_agents_file).expanduser().absolute() if _agents_file else None

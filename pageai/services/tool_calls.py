@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
+from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from mnote.middleware import request_id
@@ -15,6 +18,7 @@ from pageai.selectors.agent_settings import agent_of
 from pageai.services.callers import Caller
 
 _SALT = "pageai.tool_call.arguments"
+_BATCH = 5000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,16 @@ def record(*, caller: Caller, facts: Facts) -> ToolCall:
         milliseconds=facts.milliseconds,
         request_id=request_id.get(),
     )
+
+
+def prune() -> int:
+    """Remove up to one batch of the calls that are older than MNOTE_TOOL_CALL_DAYS, and say how many. 0 days keep
+    everything."""
+    if not settings.MNOTE_TOOL_CALL_DAYS:
+        return 0
+    oldest = timezone.now() - timedelta(days=settings.MNOTE_TOOL_CALL_DAYS)
+    keys = list(ToolCall.objects.filter(at__lt=oldest).order_by("at").values_list("pk", flat=True)[:_BATCH])
+    return ToolCall.objects.filter(pk__in=keys).delete()[0] if keys else 0
 
 
 def argument_hash(arguments: Mapping[str, Any]) -> str:
