@@ -1,9 +1,24 @@
-"""Where OpenHub and its opencode are, and the secrets by which they know us. None of it ever leaves the server."""
+"""Where OpenHub and opencode are, and the secrets by which they know us. None of it ever leaves the server."""
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass, field
 from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One opencode. The password is left out of `repr`."""
+
+    url: str
+    password: str = field(repr=False)
+    username: str = "opencode"
+
+    @property
+    def authorization(self) -> str:
+        """The value of the header by which it knows us."""
+        return "Basic " + base64.b64encode(f"{self.username}:{self.password}".encode()).decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,5 +39,5 @@ class Connection:
     silence_seconds: float = 390.0
 
     @property
-    def opencode_auth(self) -> tuple[str, str]:
-        return self.opencode_username, self.opencode_password
+    def opencode(self) -> Endpoint:
+        return Endpoint(url=self.opencode_url, username=self.opencode_username, password=self.opencode_password)

@@ -6,7 +6,6 @@ answers both here. Always with `directory`: without it opencode looks in the fol
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,12 +13,14 @@ from typing import Any
 
 from mnote.http import build_client
 from pageai.panel.asking import SHORT, TIMEOUTS, Asker, as_list
-from pageai.panel.connection import Connection
+from pageai.panel.connection import Endpoint
 from pageai.panel.errors import PanelProtocolError, PanelRefused
 
 LAYER = "opencode"
 _CHANGING_TOOLS = frozenset({"edit", "write", "apply_patch", "patch", "multiedit"})
 _MAX_DIFF = 200_000
+#: A call of one of our tools ends before this long.
+_TOOL_MS = 30_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +88,10 @@ class ToolCall:
 
 
 class Opencode:
-    """The opencode of one connection. Every call may raise PanelUnavailable, PanelProtocolError, PanelRefused."""
+    """One opencode. Every call may raise PanelUnavailable, PanelProtocolError, PanelRefused."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._asker = _asker(connection)
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._asker = _asker(endpoint)
 
     def create_session(self, *, directory: str, title: str, rules: Sequence[Rule]) -> str:
         """Make a session that works in `directory` for good, and return its id."""
@@ -148,7 +149,15 @@ class Opencode:
 
     def add_mcp_server(self, name: str, *, directory: str, url: str, token: str) -> bool:
         """Let the agents of a folder use an MCP server, and say whether it is connected."""
-        config = {"type": "remote", "url": url, "enabled": True, "headers": {"Authorization": f"Bearer {token}"}}
+        config = {
+            "type": "remote",
+            "url": url,
+            "enabled": True,
+            "headers": {"Authorization": f"Bearer {token}"},
+            # Else a refused token is followed by requests to addresses of our own that carry it.
+            "oauth": False,
+            "timeout": _TOOL_MS,
+        }
         states = self._asker.mapping(
             "POST", "/mcp", params={"directory": directory}, json={"name": name, "config": config}
         )
@@ -177,11 +186,6 @@ class Opencode:
                 raise
             return False
         return True
-
-
-def basic_auth(connection: Connection) -> str:
-    """Return the value of the Authorization header."""
-    return "Basic " + base64.b64encode(":".join(connection.opencode_auth).encode()).decode()
 
 
 def _written(rules: Sequence[Rule]) -> list[dict[str, str]]:
@@ -286,13 +290,8 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-@lru_cache(maxsize=4)
-def _asker(connection: Connection) -> Asker:
-    client = build_client(
-        connection.opencode_url,
-        role="opencode",
-        timeouts=TIMEOUTS,
-        headers={"Authorization": basic_auth(connection)},
-        tries=2,
-    )
+@lru_cache(maxsize=32)
+def _asker(endpoint: Endpoint) -> Asker:
+    headers = {"Authorization": endpoint.authorization}
+    client = build_client(endpoint.url, role="opencode", timeouts=TIMEOUTS, headers=headers, tries=2)
     return Asker(client=client, layer=LAYER)

@@ -10,9 +10,8 @@ from typing import Any
 
 import httpx2
 
-from pageai.panel.connection import Connection
+from pageai.panel.connection import Endpoint
 from pageai.panel.errors import PanelUnavailable
-from pageai.panel.opencode import basic_auth
 
 _CONNECT_SECONDS = 5.0
 _MAX_ERROR_BYTES = 64 * 1024
@@ -86,11 +85,15 @@ async def open_stream(call: Call, *, layer: str, silence_seconds: float) -> Asyn
             await response.aclose()
 
 
-def events_of(connection: Connection, directory: str) -> Call:
+def events_of(endpoint: Endpoint, directory: str) -> Call:
     """The bus on which opencode tells what happens in one folder."""
     return Call(
         method="GET",
-        url=f"{connection.opencode_url}/event",
-        headers={"Authorization": basic_auth(connection), "Accept": "text/event-stream", "Accept-Encoding": "identity"},
+        url=f"{endpoint.url}/event",
+        headers={
+            "Authorization": endpoint.authorization,
+            "Accept": "text/event-stream",
+            "Accept-Encoding": "identity",
+        },
         params={"directory": directory},
     )

@@ -14,10 +14,11 @@ from django.utils.translation import gettext as _
 from mnote.exceptions import Forbidden, Invalid, NotFound
 from mnote.selectors import access
 from mnote.services import audit
-from pageai.panel.opencode import Opencode, QuestionRequest, Request
+from pageai.panel.opencode import QuestionRequest, Request
 from pageai.panel.veil import Veil
-from pageai.services import changes, panel, turns
+from pageai.services import changes, turns
 from pageai.services.gatekeeping import Visit
+from pageai.services.opencodes import opencode_of
 
 _DECLINED = "The person declined this. Go on without it, or ask what they want instead."
 
@@ -52,7 +53,7 @@ def waiting(visit: Visit) -> Waiting:
     """Ask opencode what waits for the person of this conversation. Raises PanelError."""
     if not visit.session_id:
         return Waiting()
-    opencode, directory = Opencode(panel.connection()), visit.directory
+    opencode, directory = opencode_of(visit), visit.directory
     own = [each for each in opencode.permission_requests(directory=directory) if each.session_id == visit.session_id]
     asked = [each for each in opencode.question_requests(directory=directory) if each.session_id == visit.session_id]
     return Waiting(asks=tuple(_ask(visit, each) for each in own), questions=tuple(asked))
@@ -68,7 +69,7 @@ def allow(visit: Visit, ask_id: str) -> None:
     if ask.permission == "edit" and not _may_write(visit, ask.path):
         _decline(visit, ask)
         raise Forbidden
-    if not Opencode(panel.connection()).allow_once(ask.id, directory=visit.directory):
+    if not opencode_of(visit).allow_once(ask.id, directory=visit.directory):
         raise NotFound
     _record(visit, "panel.allow", ask)
 
@@ -87,7 +88,7 @@ def answer(visit: Visit, request_id: str, answers: Sequence[Sequence[str]]) -> N
     request = _waiting_question(visit, request_id)
     if not any(answers):
         raise Invalid(_("Choose an answer, or write one."))
-    if not Opencode(panel.connection()).answer(request.id, directory=visit.directory, answers=answers):
+    if not opencode_of(visit).answer(request.id, directory=visit.directory, answers=answers):
         raise NotFound
     turns.touch(binding_id=visit.binding.pk)
 
@@ -95,13 +96,13 @@ def answer(visit: Visit, request_id: str, answers: Sequence[Sequence[str]]) -> N
 def dismiss(visit: Visit, request_id: str) -> None:
     """Leave a question of the agent unanswered. Raises NotFound, PanelError."""
     request = _waiting_question(visit, request_id)
-    if not Opencode(panel.connection()).dismiss(request.id, directory=visit.directory):
+    if not opencode_of(visit).dismiss(request.id, directory=visit.directory):
         raise NotFound
     turns.touch(binding_id=visit.binding.pk)
 
 
 def _decline(visit: Visit, ask: Ask) -> None:
-    if not Opencode(panel.connection()).decline(ask.id, directory=visit.directory, message=_DECLINED):
+    if not opencode_of(visit).decline(ask.id, directory=visit.directory, message=_DECLINED):
         raise NotFound
     _record(visit, "panel.decline", ask)
 

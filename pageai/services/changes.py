@@ -11,9 +11,10 @@ from mnote.files.errors import InvalidPath
 from mnote.files.prefixes import components
 from mnote.selectors import access
 from pageai.models import ArtifactIndex, ArtifactKind, ArtifactProvider
-from pageai.panel.opencode import Change, Opencode, ToolCall
-from pageai.services import artifacts, panel, turns
+from pageai.panel.opencode import Change, ToolCall
+from pageai.services import artifacts, turns
 from pageai.services.gatekeeping import Visit
+from pageai.services.opencodes import opencode_of
 
 _MAX_CITATIONS = 50
 _MAX_SHOWN = 30
@@ -25,7 +26,7 @@ def note_turn(visit: Visit) -> int:
     Raises PanelError."""
     if not visit.session_id:
         return 0
-    changes, calls = Opencode(panel.connection()).last_turn(visit.session_id, directory=visit.directory)
+    changes, calls = opencode_of(visit).last_turn(visit.session_id, directory=visit.directory)
     made = sum(_note_change(visit, each) for each in changes) + sum(_note_citations(visit, each) for each in calls)
     if made:
         turns.touch(binding_id=visit.binding.pk)

@@ -15,12 +15,12 @@ from pageai.exceptions import TurnRunning
 from pageai.models import PanelIdentity
 from pageai.panel import bodies, routes
 from pageai.panel.errors import PanelProtocolError, PanelRefused, PanelUnavailable
-from pageai.panel.opencode import Opencode
 from pageai.panel.openhub import LAYER, OpenHub
 from pageai.panel.routes import Action, Match
 from pageai.panel.veil import Veil
 from pageai.services import bindings, gatekeeping, panel, provisioning, turns
 from pageai.services.gatekeeping import Visit
+from pageai.services.opencodes import opencode_of
 
 _PAGE_SIZE, _MAX_PAGES, _MAX_SHOWN = 100, 50, 100
 
@@ -87,7 +87,7 @@ def abort(visit: Visit) -> bool:
     found = Asking(visit).json("POST", "/api/query/abort", json=body)
     if found.get("success") is True:
         return True
-    opencode, directory = Opencode(panel.connection()), visit.directory
+    opencode, directory = opencode_of(visit), visit.directory
     if not opencode.is_busy(visit.session_id, directory=directory):
         return False
     opencode.abort(visit.session_id, directory=directory)
@@ -202,7 +202,7 @@ def _answer(errand: Errand) -> Mapping[str, Any]:
     answers = bodies.answers_of(errand.body)
     if not routes.is_id("question_id", wanted) or not visit.session_id:
         raise NotFound
-    opencode, directory = Opencode(panel.connection()), visit.directory
+    opencode, directory = opencode_of(visit), visit.directory
     waiting = opencode.question_requests(directory=directory)
     if wanted not in {each.id for each in waiting if each.session_id == visit.session_id}:
         raise NotFound

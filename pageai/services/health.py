@@ -23,7 +23,6 @@ from pageai.exceptions import PanelNotConfigured
 from pageai.panel.asking import SHORT, Asker
 from pageai.panel.connection import Connection
 from pageai.panel.errors import PanelError
-from pageai.panel.opencode import basic_auth
 from pageai.panel.tokens import TokenStore
 from pageai.selectors import bindings
 from pageai.selectors.agent_settings import tools_for
@@ -139,7 +138,7 @@ def own_redis_urls() -> set[str]:
 
 
 def _opencode(connection: Connection) -> Layer:
-    headers = {"Authorization": basic_auth(connection)}
+    headers = {"Authorization": connection.opencode.authorization}
     client = build_client(connection.opencode_url, role="opencode", timeouts=SHORT, headers=headers)
     found: Mapping[str, Any] = Asker(client=client, layer="opencode").mapping("GET", "/global/health")
     return Layer(version=str(found.get("version", ""))) if found.get("healthy") is True else _DOWN

@@ -20,8 +20,9 @@ from pageai.panel.notes import Facts
 from pageai.panel.opencode import Opencode
 from pageai.panel.tool_rules import Reach
 from pageai.selectors import agent_settings
-from pageai.services import binding_tokens, gatekeeping, panel, provisioning, turns
+from pageai.services import binding_tokens, gatekeeping, provisioning, turns
 from pageai.services.gatekeeping import Visit
+from pageai.services.opencodes import opencode_of
 from pageai.skills import skill_text
 
 logger = logging.getLogger(__name__)
@@ -79,7 +80,7 @@ def _claimed(visit: Visit, question: str, made: Callable[[str], Prepared]) -> Pr
     with _given_free_on_error(visit):
         is_new = not visit.session_id
         session_id = provisioning.ensure_session(visit)
-        opencode, directory = Opencode(panel.connection()), visit.directory
+        opencode, directory = opencode_of(visit), visit.directory
         # OpenHub may have given up on a turn that opencode still works on, or that waits for an answer.
         if not is_new and opencode.is_busy(session_id, directory=directory):
             raise TurnRunning(_("The assistant still works on the last question, or waits for your answer."))

@@ -24,6 +24,7 @@ from pageai.panel.openhub import PUBLIC_PROVIDER, Model, OpenHub
 from pageai.panel.tool_rules import rules_for
 from pageai.services import bindings, identities, panel
 from pageai.services.gatekeeping import Visit
+from pageai.services.opencodes import opencode_of
 
 CLOSE_KIND = "pageai.close_identities"
 _LOOK_AGAIN = timedelta(hours=1)
@@ -56,7 +57,7 @@ def ensure_session(visit: Visit) -> str:
     Raises:
         FolderNotForAgents, ConversationGone, PanelError.
     """
-    opencode = Opencode(panel.connection())
+    opencode = opencode_of(visit)
     rules = _rules(visit, opencode)
     if not visit.session_id:
         return _make_session(visit, opencode, rules)

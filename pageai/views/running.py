@@ -115,7 +115,7 @@ class Turn:
 
     async def _tap(self) -> None:
         """Listen to what opencode tells of this session; what names no session, or another one, is left out."""
-        reader, call = FrameReader(), events_of(self._connection, self.visit.directory)
+        reader, call = FrameReader(), events_of(self._connection.opencode, self.visit.directory)
         silence = self._connection.silence_seconds
         with contextlib.suppress(PanelError, FrameTooLarge):
             async with open_stream(call, layer="opencode", silence_seconds=silence) as stream:
