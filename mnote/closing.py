@@ -13,11 +13,23 @@ if TYPE_CHECKING:
 Ender = Callable[["User"], int]
 
 _enders: dict[str, Ender] = {}
+_at_sign_out: list[Ender] = []
 
 
 def register(name: str, ender: Ender) -> None:
     """Let `ender` run whenever an account is closed; `name` says in the audit entry what was ended."""
     _enders[name] = ender
+
+
+def register_sign_out(ender: Ender) -> None:
+    """Let `ender` run whenever a person signs out."""
+    _at_sign_out.append(ender)
+
+
+def signed_out(user: User) -> None:
+    """End what is there for a person only while they are signed in."""
+    for ender in _at_sign_out:
+        ender(user)
 
 
 def end_all(user: User) -> dict[str, int]:

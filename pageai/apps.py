@@ -11,11 +11,18 @@ class PageAIConfig(AppConfig):
         from mnote import asides, closing  # noqa: PLC0415 models can be imported from here on
         from mnote.model_words import give_words  # noqa: PLC0415
         from pageai import checks, model_words  # noqa: F401, PLC0415
-        from pageai.services import binding_tokens, provisioning  # noqa: PLC0415
+        from pageai.services import (  # noqa: PLC0415
+            binding_tokens,
+            provisioning,
+            runtime_stack,  # noqa: F401 registers its layer
+            runtimes,
+        )
 
         give_words(self, model_words.MODELS, model_words.FIELDS)
         asides.register("pageai", "pageai/aside.html")
         closing.register("bindingTokens", binding_tokens.end_of_account)
+        closing.register("opencodeRuntimes", runtimes.end_of_account)
+        closing.register_sign_out(runtimes.end_of_visit)
         closing.register("panelIdentities", provisioning.end_of_account)
         self._register_with_the_kernel()
 

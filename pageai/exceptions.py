@@ -104,3 +104,10 @@ class ConversationGone(base.Gone):
 class ModelNotPermitted(base.Forbidden):
     code = "model-not-permitted"
     title = _("This model may not be used in this workspace")
+
+
+class AgentNotStarted(base.ServiceUnavailable):
+    """The opencode of a person and root does not run. `extra["reason"]` says why."""
+
+    code = "agent-not-started"
+    title = _("The assistant's program does not run")

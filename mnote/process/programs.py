@@ -1,4 +1,4 @@
-"""The command lines of the two long-running programs."""
+"""The command lines of the long-running programs."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ def worker() -> Child:
         name="worker",
         command=(sys.executable, "-m", "celery", "--quiet", "--workdir", str(settings.BASE_DIR), *_APP, *options),
     )
+
+
+def agent_host() -> Child:
+    """The process that starts and watches the opencode of each person and root."""
+    return Child(name="agents", command=(sys.executable, str(settings.BASE_DIR / "manage.py"), "agent_host"))
 
 
 def watcher() -> Child:

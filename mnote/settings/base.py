@@ -201,6 +201,16 @@ MNOTE_OPENHUB_APP_DIR = env_str("MNOTE_OPENHUB_APP_DIR")
 MNOTE_OPENCODE_URL = env_str("MNOTE_OPENCODE_URL").rstrip("/")
 MNOTE_OPENCODE_USERNAME = env_str("MNOTE_OPENCODE_USERNAME", "opencode")
 MNOTE_OPENCODE_PASSWORD = env_secret("MNOTE_OPENCODE_PASSWORD")
+#: The opencode that MNote starts itself, one for each person and root; empty: none. See docs/run.md.
+MNOTE_OPENCODE_PROGRAM = env_str("MNOTE_OPENCODE_PROGRAM")
+#: A JSON file with what opencode needs to reach models: `model`, `provider`, `enabled_providers`. May hold keys.
+_opencode_config = env_str("MNOTE_OPENCODE_CONFIG")
+MNOTE_OPENCODE_CONFIG = Path(_opencode_config).expanduser().absolute() if _opencode_config else None
+MNOTE_OPENCODE_IDLE_SECONDS = env_int("MNOTE_OPENCODE_IDLE_SECONDS", 900, minimum=1)
+MNOTE_OPENCODE_MAX = env_int("MNOTE_OPENCODE_MAX", 4, minimum=1)
+MNOTE_OPENCODE_START_SECONDS = env_int("MNOTE_OPENCODE_START_SECONDS", 60, minimum=1)
+#: Fence each one off with bubblewrap where the system lets us.
+MNOTE_OPENCODE_FENCE = env_bool("MNOTE_OPENCODE_FENCE", default=True)
 #: A stream that gives no byte for this long is dead: three of OpenHub's heartbeats.
 MNOTE_OPENHUB_SILENCE_SECONDS = env_float("MNOTE_OPENHUB_SILENCE_SECONDS", 390.0, minimum=1.0)
 

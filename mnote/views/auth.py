@@ -12,8 +12,10 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from mnote import closing
 from mnote.exceptions import Gone, RateLimited
 from mnote.forms import SignInForm
+from mnote.models import User
 from mnote.services import sign_in_attempts, users
 from mnote.views.addresses import next_path
 from mnote.views.preferences import remember_language, remember_theme
@@ -66,6 +68,11 @@ class SignOutView(views.LogoutView):
 
     def get_success_url(self) -> str:
         return reverse("mnote:login")
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if isinstance(request.user, User):
+            closing.signed_out(request.user)
+        return super().post(request, *args, **kwargs)
 
 
 @never_cache

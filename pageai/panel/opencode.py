@@ -6,6 +6,7 @@ answers both here. Always with `directory`: without it opencode looks in the fol
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,6 +22,8 @@ _CHANGING_TOOLS = frozenset({"edit", "write", "apply_patch", "patch", "multiedit
 _MAX_DIFF = 200_000
 #: A call of one of our tools ends before this long.
 _TOOL_MS = 30_000
+#: Between a question and the first sign of work on it.
+_BEGINS_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,14 +114,40 @@ class Opencode:
         found = self._asker.mapping("GET", "/path", params={"directory": directory}).get("worktree")
         return found if isinstance(found, str) and found.startswith("/") else "/"
 
+    def version(self) -> str:
+        """Return its version: it answers."""
+        return str(self._asker.mapping("GET", "/global/health", timeouts=SHORT).get("version", ""))
+
+    def folder(self, directory: str) -> str:
+        """Return the folder in which it works when asked for `directory`."""
+        return str(self._asker.mapping("GET", "/path", params={"directory": directory}).get("directory", ""))
+
+    def configuration(self, directory: str) -> Mapping[str, Any]:
+        """Return what it works by in a folder. Holds keys of models: never to be shown or logged."""
+        return self._asker.mapping("GET", "/config", params={"directory": directory})
+
     def add_note(self, session_id: str, *, directory: str, text: str) -> None:
         """Tell a session something that belongs to no turn; no model is asked."""
         note = {"noReply": True, "parts": [{"type": "text", "text": text, "synthetic": True}]}
         self._on(session_id, "POST", "/message", directory, json=note)
 
+    def prompt(self, session_id: str, *, directory: str, text: str) -> None:
+        """Ask a question; the answer is told by events. Nobody says here whether a model can be asked."""
+        self._on_quietly(session_id, "/prompt_async", directory, {"parts": [{"type": "text", "text": text}]})
+
     def is_busy(self, session_id: str, *, directory: str) -> bool:
-        listed = self._asker.mapping("GET", "/session/status", params={"directory": directory}, timeouts=SHORT)
-        return session_id in listed
+        return session_id in self._statuses(directory)
+
+    def is_anything_busy(self, *, directory: str) -> bool:
+        """Say whether any session of a folder works, or waits for its person."""
+        return bool(self._statuses(directory))
+
+    def has_just_been_asked(self, session_id: str, *, directory: str) -> bool:
+        """Say whether the newest message is a question of the last seconds, on which work is about to begin."""
+        listed = as_list(self._on(session_id, "GET", "/message?limit=1", directory), LAYER)
+        newest = _info_of(listed[-1]) if listed else {}
+        made = _mapping(newest.get("time")).get("created")
+        return newest.get("role") == "user" and isinstance(made, int) and time.time() - made / 1000 < _BEGINS_SECONDS
 
     def abort(self, session_id: str, *, directory: str) -> None:
         self._on(session_id, "POST", "/abort", directory)
@@ -172,8 +201,17 @@ class Opencode:
             each for part in parts for each in _calls_of(part)
         ]
 
+    def _statuses(self, directory: str) -> Mapping[str, Any]:
+        return self._asker.mapping("GET", "/session/status", params={"directory": directory}, timeouts=SHORT)
+
     def _on(self, session_id: str, method: str, what: str, directory: str, **parts: Any) -> Any:
         return self._asker.json(method, f"/session/{session_id}{what}", params={"directory": directory}, **parts)
+
+    def _on_quietly(self, session_id: str, what: str, directory: str, body: Mapping[str, Any]) -> None:
+        """Post what is answered without a body."""
+        answer = self._asker.ask("POST", f"/session/{session_id}{what}", params={"directory": directory}, json=body)
+        if not answer.is_ok:
+            raise PanelRefused(layer=LAYER, status=answer.status)
 
     def _reply(self, kind: str, request_id: str, directory: str, body: Mapping[str, Any]) -> bool:
         return self._post(f"/{kind}/{request_id}/reply", directory, body)

@@ -18,7 +18,7 @@ from pageai.panel.opencode import QuestionRequest, Request
 from pageai.panel.veil import Veil
 from pageai.services import changes, turns
 from pageai.services.gatekeeping import Visit
-from pageai.services.opencodes import opencode_of
+from pageai.services.opencodes import opencode_of, running
 
 _DECLINED = "The person declined this. Go on without it, or ask what they want instead."
 
@@ -53,7 +53,9 @@ def waiting(visit: Visit) -> Waiting:
     """Ask opencode what waits for the person of this conversation. Raises PanelError."""
     if not visit.session_id:
         return Waiting()
-    opencode, directory = opencode_of(visit), visit.directory
+    opencode, directory = running(visit), visit.directory
+    if opencode is None:
+        return Waiting()
     own = [each for each in opencode.permission_requests(directory=directory) if each.session_id == visit.session_id]
     asked = [each for each in opencode.question_requests(directory=directory) if each.session_id == visit.session_id]
     return Waiting(asks=tuple(_ask(visit, each) for each in own), questions=tuple(asked))

@@ -5,6 +5,7 @@ OpenHub checks none of this. Foreign and unknown ids look the same: not found.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +17,16 @@ from mnote.files.names import path_to_bytes
 from mnote.models import Root
 from mnote.principals import Principal
 from mnote.selectors import access
+from mnote.selectors.access import AccessMap
 from pageai.exceptions import ConversationPutAway, FolderNotForAgents, PanelSwitchedOff, SessionTaken
 from pageai.models import BindingStatus, OpenHubBinding
 from pageai.panel import routes
 from pageai.panel.tool_rules import Reach
 from pageai.selectors import bindings
 from pageai.services import panel
+
+#: opencode reads addresses once more than it should, even of sessions it made itself.
+_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +40,7 @@ class Visit:
     @property
     def directory(self) -> str:
         """The absolute folder of the root, for OpenHub and opencode only. Raises FolderNotForAgents."""
-        try:
-            return "/" + path_to_bytes(self.root.path.removeprefix("/")).decode()
-        except UnicodeDecodeError:
-            raise FolderNotForAgents from None
+        return directory_of(self.root)
 
     @property
     def session_id(self) -> str:
@@ -47,9 +49,28 @@ class Visit:
 
     def reach(self) -> Reach:
         """Read what the person may do below the root now."""
-        found = access.access_map(self.principal, self.root)
-        prefixes = {prefix: each.value for prefix, each in found.rules.items() if prefix}
-        return Reach(default=found.access_of("").value, prefixes=prefixes)
+        return reach_of(access.access_map(self.principal, self.root))
+
+
+def directory_of(root: Root) -> str:
+    """Return the absolute folder of a root as agents are told it.
+
+    Raises:
+        FolderNotForAgents: its name is no text, or opencode would take part of it (%41) for another letter.
+    """
+    try:
+        directory = "/" + path_to_bytes(root.path.removeprefix("/")).decode()
+    except UnicodeDecodeError:
+        raise FolderNotForAgents from None
+    if _ESCAPED.search(directory):
+        raise FolderNotForAgents
+    return directory
+
+
+def reach_of(found: AccessMap) -> Reach:
+    """Say what rights below a root are, in the words of agents' rules."""
+    prefixes = {prefix: each.value for prefix, each in found.rules.items() if prefix}
+    return Reach(default=found.access_of("").value, prefixes=prefixes)
 
 
 def enter(*, principal: Principal, binding_id: str) -> Visit:

@@ -26,7 +26,7 @@ from pageai.panel.errors import PanelError
 from pageai.panel.tokens import TokenStore
 from pageai.selectors import bindings
 from pageai.selectors.agent_settings import tools_for
-from pageai.services import panel
+from pageai.services import panel, runtimes
 
 _BRIDGE = "js/reading.js"
 _BROKEN_FROM = 500
@@ -57,7 +57,7 @@ def look(principal: Principal) -> dict[str, Any]:
     looks: dict[str, Callable[[], Layer]] = {
         "openhub_fastapi": _of_panel(_fastapi),
         "openhub_redis": _of_panel(_redis),
-        "opencode": _of_panel(_opencode),
+        "opencode": _own_opencode(principal, _of_panel(_opencode)),
         "weknora": lambda: _provider("weknora"),
         "local": lambda: _provider("local"),
         "session_binding": lambda: _binding(principal),
@@ -142,6 +142,19 @@ def _opencode(connection: Connection) -> Layer:
     client = build_client(connection.opencode_url, role="opencode", timeouts=SHORT, headers=headers)
     found: Mapping[str, Any] = Asker(client=client, layer="opencode").mapping("GET", "/global/health")
     return Layer(version=str(found.get("version", ""))) if found.get("healthy") is True else _DOWN
+
+
+def _own_opencode(principal: Principal, of_openhub: Callable[[], Layer]) -> Callable[[], Layer]:
+    """The opencode that MNote starts itself; what is wrong with that of OpenHub goes first."""
+
+    def asked() -> Layer:
+        other = of_openhub()
+        if not runtimes.is_managed() or (other.is_configured and not other.is_reachable):
+            return other
+        found = runtimes.standing(principal.user)
+        return Layer(is_reachable=not found.trouble, sentence=found.trouble or found.note, version=found.version)
+
+    return asked
 
 
 def _provider(kind: str) -> Layer:

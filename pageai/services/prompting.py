@@ -84,7 +84,7 @@ def _claimed(visit: Visit, question: str, made: Callable[[str], Prepared]) -> Pr
         # OpenHub may have given up on a turn that opencode still works on, or that waits for an answer.
         if not is_new and opencode.is_busy(session_id, directory=directory):
             raise TurnRunning(_("The assistant still works on the last question, or waits for your answer."))
-        _tell(visit, opencode, session_id)
+        tell(visit, opencode, session_id)
         return made(session_id)
 
 
@@ -107,7 +107,7 @@ def _model(identity: PanelIdentity, wanted: str) -> str:
     return wanted or permitted[0]
 
 
-def _tell(visit: Visit, opencode: Opencode, session_id: str) -> None:
+def tell(visit: Visit, opencode: Opencode, session_id: str) -> None:
     """Tell the session its context when that changed, and give it its tools, with a key for this turn."""
     tools = agent_settings.tools_for(visit.principal.user, visit.binding)
     server = provisioning.mcp_server_of(visit.binding)

@@ -52,4 +52,6 @@ class Command(BaseCommand):
 
 def _children(roles: tuple[str, ...], host: str, port: int) -> list[Child]:
     web = [programs.web(host=host, port=port)] if "web" in roles else []
+    if web and settings.MNOTE_OPENCODE_PROGRAM:
+        web.append(programs.agent_host())
     return web + ([programs.worker(), programs.watcher()] if "worker" in roles else [])
