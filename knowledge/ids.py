@@ -1,4 +1,4 @@
-"""Identifiers of knowledge bases, sources, documents, runs and artifacts."""
+"""Identifiers of knowledge bases, sources, documents, runs, artifacts and profiles."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ def document_id() -> str:
 
 def sync_run_id() -> str:
     return new_id("run")
+
+
+def profile_id() -> str:
+    return new_id("pro")
 
 
 def artifact_id() -> str:

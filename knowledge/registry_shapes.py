@@ -10,6 +10,7 @@ from knowledge.providers.base import ProviderStatus
 from knowledge.reasons import reason_for
 from knowledge.selectors.lamp_trees import LampTree
 from knowledge.selectors.lamps import FileLamp, FolderLamp, KbState
+from knowledge.services.providers import Link
 from knowledge.services.pruning import Pruned
 from knowledge.services.status import Status
 from knowledge.services.withdrawing import Withdrawn
@@ -21,13 +22,13 @@ LAMPS_SCHEMA = "mnote.knowledge_rag.lamps.v1"
 
 def status_json(status: Status, bases: Iterable[Any], *, is_administrator: bool) -> dict[str, Any]:
     """Return the state of the knowledge bases, given as rendered by their serializer."""
-    default = status.providers[status.default_provider]
     return {
         "schema": STATUS_SCHEMA,
-        "provider": status.default_provider,
-        "reachable": default.reachable,
+        "provider": status.default.kind,
+        "reachable": status.providers[status.default].reachable,
         "providers": {
-            kind: _provider_json(each, is_administrator=is_administrator) for kind, each in status.providers.items()
+            link.key: _provider_json(link, each, is_administrator=is_administrator)
+            for link, each in status.providers.items()
         },
         "knowledgeBases": list(bases),
         "workerAgeSeconds": status.worker_age,
@@ -66,9 +67,11 @@ def pruned_json(done: Pruned, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def _provider_json(status: ProviderStatus, *, is_administrator: bool) -> dict[str, Any]:
+def _provider_json(link: Link, status: ProviderStatus, *, is_administrator: bool) -> dict[str, Any]:
     """What exactly is broken may name addresses of the inside, so only administrators read it."""
     body: dict[str, Any] = {
+        "kind": link.kind,
+        "name": link.name,
         "reachable": status.reachable,
         "version": status.version,
         "milliseconds": status.milliseconds,

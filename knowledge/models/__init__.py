@@ -1,4 +1,4 @@
-"""Knowledge bases, sources, documents, runs and derived artifacts."""
+"""Knowledge bases, provider profiles, sources, documents, runs and derived artifacts."""
 
 from knowledge.models.artifacts import ArtifactKind, DerivedArtifact
 from knowledge.models.counts import KBCount
@@ -12,10 +12,11 @@ from knowledge.models.documents import (
     RevisionCounter,
 )
 from knowledge.models.knowledge_bases import KnowledgeBase, Pin, ProviderKind
+from knowledge.models.profiles import ProviderProfile
 from knowledge.models.sources import Disappearance, Source, SyncMode, SyncOutcome, SyncRun
 
 __all__ = [
     "ArtifactKind", "DerivedArtifact", "Disappearance", "Document", "DocumentEvent", "DocumentTag", "Exclusion",
-    "IndexStatus", "KBCount", "KnowledgeBase", "Pin", "ProviderKind", "ReasonClass", "RevisionCounter", "Source",
-    "SyncMode", "SyncOutcome", "SyncRun",
+    "IndexStatus", "KBCount", "KnowledgeBase", "Pin", "ProviderKind", "ProviderProfile", "ReasonClass",
+    "RevisionCounter", "Source", "SyncMode", "SyncOutcome", "SyncRun",
 ]  # fmt: skip

@@ -17,7 +17,8 @@ class ProviderKind(models.TextChoices):
 class KnowledgeBase(models.Model):
     """A named set of local files and folders, indexed by one provider.
 
-    `provider_kb_id` is minted by us before the provider is asked. Archiving hides it here and removes its index;
+    `provider_kb_id` is minted by us before the provider is asked; `profile` is how it is reached, None for the embedded
+    index. Neither changes afterwards. Archiving hides it here and removes its index;
     local files are never touched. `settings_json` holds the editor's choices, `metadata_json` facts worth keeping.
     """
 
@@ -29,6 +30,9 @@ class KnowledgeBase(models.Model):
     description = models.CharField(max_length=200, blank=True)
     provider = models.CharField(max_length=20, choices=ProviderKind.choices, default=ProviderKind.LOCAL)
     provider_kb_id = models.CharField(max_length=64, default=ids.provider_kb_id)
+    profile = models.ForeignKey(
+        "knowledge.ProviderProfile", on_delete=models.PROTECT, null=True, blank=True, related_name="knowledge_bases"
+    )
     default_tool_enabled = models.BooleanField(default=True)
     paused_at = models.DateTimeField(null=True, blank=True)
     settings_json = models.JSONField(default=dict, blank=True)

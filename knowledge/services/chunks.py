@@ -8,9 +8,9 @@ from knowledge.citations.locators import Locator, MapState, Resource, whole_reso
 from knowledge.models import Document
 from knowledge.parsing.source_map import ResourceKind
 from knowledge.providers.base import Chunk, ProviderDocumentId, ProviderKBId, SearchHit, Stage
-from knowledge.providers.registry import provider_for
 from knowledge.services import artifacts, parsing, references
 from knowledge.services.ingest import kb_ref
+from knowledge.services.providers import provider_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ def page_of(document: Document, *, offset: int, limit: int) -> PlacedPage:
     if not document.provider_knowledge_id:
         return PlacedPage(chunks=(), total=0)
     wanted = ProviderDocumentId(document.provider_knowledge_id)
-    page = provider_for(document.provider).chunks(kb_ref(document.kb), wanted, offset=offset, limit=limit)
+    page = provider_of(document.kb).chunks(kb_ref(document.kb), wanted, offset=offset, limit=limit)
     return PlacedPage(chunks=tuple(_placed(document, page.chunks)), total=page.total)
 
 
@@ -42,7 +42,7 @@ def provider_stages(document: Document) -> tuple[Stage, ...]:
     """Return the provider's own processing steps; empty when it keeps none. Raises ProviderError."""
     if not document.provider_knowledge_id:
         return ()
-    provider = provider_for(document.provider)
+    provider = provider_of(document.kb)
     return provider.timeline(kb_ref(document.kb), ProviderDocumentId(document.provider_knowledge_id))
 
 

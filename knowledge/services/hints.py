@@ -18,11 +18,12 @@ from knowledge.citations.truth import Citation, section_keys
 from knowledge.exceptions import AmbiguousReference, LocatorStale
 from knowledge.models import Document, IndexStatus
 from knowledge.providers.base import Chunk, ProviderDocumentId, ProviderKBId, SearchHit
-from knowledge.providers.registry import local_provider, provider_for
+from knowledge.providers.registry import local_provider
 from knowledge.querysets import readable_documents
 from knowledge.services import opening, parsing, references
 from knowledge.services.ingest import kb_ref
 from knowledge.services.opening import OpenedPlace
+from knowledge.services.providers import provider_of
 from knowledge.services.references import CitationToken
 from mnote.exceptions import NotFound
 from mnote.ids import text_key
@@ -109,7 +110,7 @@ def _rows(principal: Principal, workspace: Workspace, root: Root | None, hint: H
         rows = rows.filter(root=root)
     if hint.chunk_id.startswith(_EVIDENCE_PREFIX):
         rows = _holding_block(rows, workspace, hint)
-    rows = rows.select_related("root", "kb__workspace").order_by("sort_path", "id")
+    rows = rows.select_related("root", "kb__workspace", "kb__profile").order_by("sort_path", "id")
     found = list(_named(rows, hint.name) if hint.name else rows[:_MAX_CANDIDATES])
     return sorted(found, key=lambda row: row.index_status == IndexStatus.DELETED)
 
@@ -277,7 +278,7 @@ def _evidence_chunk(document: Document, hint: Hint) -> Chunk | None:
 
 
 def _chunks(document: Document, hint: Hint) -> Iterator[Chunk]:
-    provider, kb = provider_for(document.provider), kb_ref(document.kb)
+    provider, kb = provider_of(document.kb), kb_ref(document.kb)
     document_id = ProviderDocumentId(document.provider_knowledge_id)
     if not hint.chunk_id and hint.chunk_index is not None:
         yield from provider.chunks(kb, document_id, offset=hint.chunk_index, limit=1).chunks

@@ -30,12 +30,12 @@ from knowledge.providers.base import (
     ProviderKBId,
     TakesMany,
 )
-from knowledge.providers.registry import provider_for
 from knowledge.services import artifacts, documents, originals
 from knowledge.services.artifacts import Derived
 from knowledge.services.documents import Indexed, Step
 from knowledge.services.originals import Original, Refusal
 from knowledge.services.outages import ROOT_PAUSE_SECONDS, Outage, is_outage, outages
+from knowledge.services.providers import provider_of
 
 log = logging.getLogger(__name__)
 
@@ -73,8 +73,8 @@ def ingest(
 
     Raises Outage where nothing can be indexed now: what was not got to is still claimed.
     """
-    provider = provider_for(kb.provider)
     with outages():
+        provider = provider_of(kb)
         provider.ensure_kb(kb_ref(kb))
     batch = _Batch(kb=kb, worker=worker, provider=provider, tally=tally)
     for each in originals.read_all(claimed, beat):
@@ -87,7 +87,7 @@ def drop_provider_document(*, kb: KnowledgeBase, provider_document_id: str) -> N
     to share it meanwhile is put back in line."""
     if not provider_document_id or _referring(kb, provider_document_id).exists():
         return
-    provider_for(kb.provider).delete_document(kb_ref(kb), ProviderDocumentId(provider_document_id))
+    provider_of(kb).delete_document(kb_ref(kb), ProviderDocumentId(provider_document_id))
     documents.requeue(documents=list(_referring(kb, provider_document_id)))
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from knowledge.models import Document, IndexStatus, KnowledgeBase
 from knowledge.providers.base import DocumentPhase, ProviderDocumentId
-from knowledge.providers.registry import provider_for
 from knowledge.querysets import readable_documents, visible_kbs
 from knowledge.scanner.result import RootState
 from knowledge.scanner.safety import StopReason, check_removals
 from knowledge.services import documents, registry
 from knowledge.services.ingest import kb_ref
+from knowledge.services.providers import provider_of
 from mnote.exceptions import NotFound
 from mnote.files import opening
 from mnote.files.errors import FileGone, FilesError, RootGone
@@ -70,7 +70,7 @@ def _rows(principal: Principal, root: Root, kb: KnowledgeBase | None, after: str
         raise NotFound
     rows = readable_documents(principal, root.workspace).filter(root=root, kb__in=[kb] if kb else kbs)
     live = rows.exclude(index_status__in=[IndexStatus.DELETED, IndexStatus.SKIPPED]).filter(id__gt=after)
-    return list(live.select_related("kb__workspace", "root").order_by("id")[:limit])
+    return list(live.select_related("kb__workspace", "kb__profile", "root").order_by("id")[:limit])
 
 
 def _missing(root: Root, rows: Sequence[Document]) -> list[Document]:
@@ -110,7 +110,7 @@ def _lost(rows: Sequence[Document]) -> list[Document]:
     lost: list[Document] = []
     for kb, members in by_kb.items():
         ids = [ProviderDocumentId(row.provider_knowledge_id) for row in members]
-        states = provider_for(kb.provider).document_status(kb_ref(kb), ids)
+        states = provider_of(kb).document_status(kb_ref(kb), ids)
         lost += [row for row, state in zip(members, states, strict=True) if state.phase is DocumentPhase.GONE]
     return lost
 

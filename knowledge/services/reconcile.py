@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from knowledge.models import Document, IndexStatus, KnowledgeBase
 from knowledge.providers.base import DocumentPhase, ProviderDocumentId
-from knowledge.providers.registry import provider_for
 from knowledge.services import documents, registry
 from knowledge.services.ingest import kb_ref
+from knowledge.services.providers import provider_of
 from mnote.models import Job
 
 _EVERY = timedelta(days=1)
@@ -37,7 +37,7 @@ class Report:
 
 def reconcile(*, kb: KnowledgeBase, repair: bool) -> Report:
     """Compare one knowledge base with its provider. Running it twice changes nothing the second time."""
-    provider = provider_for(kb.provider)
+    provider = provider_of(kb)
     held = {
         state.provider_document_id: state
         for state in provider.list_documents(kb_ref(kb))
@@ -65,7 +65,9 @@ def unchecked() -> list[KnowledgeBase]:
     """Return the knowledge bases that were not compared with their provider for a day, a few at a time."""
     checked = Job.objects.filter(kind="workspace_sanity_check", created_at__gte=timezone.now() - _EVERY)
     live = KnowledgeBase.objects.filter(archived_at__isnull=True, paused_at__isnull=True)
-    return list(live.exclude(id__in=checked.values("kb_id")).select_related("workspace").order_by("id")[:_AT_ONCE])
+    return list(
+        live.exclude(id__in=checked.values("kb_id")).select_related("workspace", "profile").order_by("id")[:_AT_ONCE]
+    )
 
 
 def _is_short(row: Document, held: dict[ProviderDocumentId, Any]) -> bool:
@@ -74,7 +76,7 @@ def _is_short(row: Document, held: dict[ProviderDocumentId, Any]) -> bool:
 
 
 def _repair(kb: KnowledgeBase, ghosts: list[ProviderDocumentId], broken: list[Document]) -> None:
-    provider = provider_for(kb.provider)
+    provider = provider_of(kb)
     for ghost in ghosts:
         if not kb.documents.filter(provider_knowledge_id=ghost).exclude(index_status=IndexStatus.DELETED).exists():
             provider.delete_document(kb_ref(kb), ghost)

@@ -9,9 +9,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from knowledge.models import Disappearance, Document, IndexStatus, KnowledgeBase
-from knowledge.providers.registry import provider_for
 from knowledge.services import artifacts, documents
 from knowledge.services.ingest import drop_provider_document, kb_ref
+from knowledge.services.providers import provider_of
 
 #: How long the row of a removed document stays, so that old citations and lists can say what became of it.
 TOMBSTONE_DAYS = 30
@@ -41,7 +41,7 @@ def remove_overdue() -> int:
 
 def purge_kb(*, kb: KnowledgeBase, beat: Callable[..., None] = lambda **_: None) -> int:
     """Remove the whole index of an archived knowledge base, then its rows."""
-    provider_for(kb.provider).delete_kb(kb_ref(kb))
+    provider_of(kb).delete_kb(kb_ref(kb))
     removed = 0
     while ids := list(kb.documents.values_list("id", flat=True)[:500]):
         beat(removed=removed)
@@ -63,7 +63,7 @@ def forget_old_rows() -> int:
 
 def _missing() -> list[Document]:
     rows = Document.objects.filter(missing_since__isnull=False, deleted_at__isnull=True)
-    return list(rows.select_related("kb", "source").order_by("missing_since")[:500])
+    return list(rows.select_related("kb__profile", "source").order_by("missing_since")[:500])
 
 
 def _old_rows() -> QuerySet[Document]:

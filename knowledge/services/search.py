@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Q
@@ -12,10 +12,10 @@ from django.db.models import Q
 from knowledge.models import Document, DocumentTag, KnowledgeBase
 from knowledge.parsing.source_map import SourceMap
 from knowledge.providers.base import ProviderDocumentId, ProviderError, SearchHit, SearchOutcome, SearchRequest
-from knowledge.providers.registry import provider_for
 from knowledge.querysets import SEARCHABLE, readable_documents, reads_of, visible_kbs
 from knowledge.services import parsing, references
 from knowledge.services.ingest import kb_ref
+from knowledge.services.providers import Link, grouped
 from knowledge.services.references import Reference
 from mnote.exceptions import Invalid, NotFound
 from mnote.models import Root, Workspace
@@ -90,7 +90,7 @@ def search(*, principal: Principal, scope: Scope, query: str, top_k: int = 10, m
 
 
 def _kbs(principal: Principal, scope: Scope) -> list[KnowledgeBase]:
-    visible = visible_kbs(principal, scope.workspace).select_related("workspace")
+    visible = visible_kbs(principal, scope.workspace).select_related("workspace", "profile")
     if not scope.kb_ids:
         return list(visible.order_by("id"))
     chosen = list(visible.filter(id__in=scope.kb_ids).order_by("id"))
@@ -160,12 +160,10 @@ def _ask(
     scope: Scope, kbs: Sequence[KnowledgeBase], allowed: _Allowed, query: str, top_k: int, mode: str
 ) -> tuple[_Mapped, list[SearchOutcome], tuple[str, ...]]:
     """Ask every provider; ask again for more while filters left fewer than `top_k` and there is more to have."""
-    by_kind: dict[str, list[KnowledgeBase]] = defaultdict(list)
-    for kb in kbs:
-        by_kind[kb.provider].append(kb)
+    by_link = grouped(kbs)
     limit = top_k * 2
     for round_number in range(_ROUNDS):
-        outcomes, unreachable = _ask_once(scope, by_kind, allowed, query, limit, mode)
+        outcomes, unreachable = _ask_once(scope, by_link, allowed, query, limit, mode)
         mapped = _map(_fused([outcome.hits for outcome in outcomes]), kbs, allowed, top_k)
         if len(mapped.references) >= top_k or not any(outcome.more for outcome in outcomes):
             break
@@ -174,11 +172,11 @@ def _ask(
 
 
 def _ask_once(
-    scope: Scope, by_kind: dict[str, list[KnowledgeBase]], allowed: _Allowed, query: str, limit: int, mode: str
+    scope: Scope, by_link: Mapping[Link, list[KnowledgeBase]], allowed: _Allowed, query: str, limit: int, mode: str
 ) -> tuple[list[SearchOutcome], tuple[str, ...]]:
     outcomes: list[SearchOutcome] = []
     unreachable: list[str] = []
-    for kind, kbs in by_kind.items():
+    for link, kbs in by_link.items():
         request = SearchRequest(
             workspace_id=scope.workspace.id,
             kbs=tuple(kb_ref(kb) for kb in kbs),
@@ -188,12 +186,12 @@ def _ask_once(
             mode=mode,
         )
         try:
-            outcomes.append(provider_for(kind).search(request))
+            outcomes.append(link.provider().search(request))
         except ProviderError:
-            if len(by_kind) == 1:
+            if len(by_link) == 1:
                 raise
-            unreachable.append(kind)
-    return outcomes, tuple(unreachable)
+            unreachable.append(link.kind)
+    return outcomes, tuple(dict.fromkeys(unreachable))
 
 
 def _fused(lists: Sequence[Sequence[SearchHit]]) -> list[SearchHit]:

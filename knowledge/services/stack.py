@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from knowledge.models import KnowledgeBase
-from knowledge.providers.base import ProviderError
-from knowledge.providers.registry import provider_for
+from knowledge.models import KnowledgeBase, ProviderKind
+from knowledge.services.providers import Link, links_of
 from mnote.stack import LayerReport, layer
 
 
 @layer("local")
 def local() -> LayerReport:
     """Look at the embedded index, which every workspace has."""
-    return _report("local")
+    status = Link(ProviderKind.LOCAL).status()
+    return LayerReport(name="local", is_ok=status.reachable, sentence=status.sentence, version=status.version)
 
 
 @layer("providers")
 def providers() -> LayerReport:
-    """Look at the other providers in use."""
-    kinds = KnowledgeBase.objects.filter(archived_at__isnull=True).exclude(provider="local")
-    reports = [_report(kind) for kind in sorted(set(kinds.values_list("provider", flat=True)))]
-    broken = [report for report in reports if not report.is_ok]
-    return LayerReport(
-        name="providers", is_ok=not broken, sentence=" ".join(f"{each.name}: {each.sentence}" for each in broken)
-    )
-
-
-def _report(kind: str) -> LayerReport:
-    try:
-        status = provider_for(kind).status()
-    except ProviderError as error:
-        return LayerReport(name=kind, is_ok=False, sentence=str(error))
-    return LayerReport(name=kind, is_ok=status.reachable, sentence=status.sentence, version=status.version)
+    """Look at the other providers in use, each by the name of its profile."""
+    live = KnowledgeBase.objects.filter(archived_at__isnull=True).exclude(provider=ProviderKind.LOCAL)
+    asked = [(link.name, link.status()) for link in links_of(live)]
+    broken = [f"{name}: {status.sentence}" for name, status in asked if not status.reachable]
+    return LayerReport(name="providers", is_ok=not broken, sentence=" ".join(broken))

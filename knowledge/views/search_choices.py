@@ -12,8 +12,8 @@ from django.utils.functional import Promise
 from knowledge.file_words import TYPE_WORDS
 from knowledge.models import Document, DocumentTag, KnowledgeBase
 from knowledge.providers.base import ProviderError
-from knowledge.providers.registry import provider_for
 from knowledge.querysets import SEARCHABLE, readable_documents
+from knowledge.services.providers import Link, grouped
 from knowledge.services.search import MAX_TOP_K
 from mnote.models import Access, Root
 from mnote.principals import Principal
@@ -102,7 +102,7 @@ def offer_for(principal: Principal, kbs: Sequence[KnowledgeBase]) -> Offer:
         types=[(key, word) for key, word in TYPE_WORDS.items() if key in types],
         tags=sorted(tags, key=str.casefold)[:_TAGS],
         folders=list(folders)[:_FOLDERS],
-        has_modes=any(_knows_meanings(kind) for kind in {kb.provider for kb in kbs}),
+        has_modes=any(_knows_meanings(link) for link in grouped(kbs)),
     )
 
 
@@ -131,9 +131,9 @@ def _folders(paths: Iterable[str]) -> Iterable[str]:
             return
 
 
-def _knows_meanings(kind: str) -> bool:
+def _knows_meanings(link: Link) -> bool:
     try:
-        return provider_for(kind).capabilities.semantic
+        return link.provider().capabilities.semantic
     except ProviderError:
         return False
 

@@ -128,7 +128,7 @@ class SearchPage:
     @cached_property
     def kbs(self) -> list[KnowledgeBase]:
         """Every knowledge base that may be searched from here."""
-        rows = visible_kbs(self._principal).select_related("workspace").order_by("workspace__name", "name")
+        rows = visible_kbs(self._principal).select_related("workspace", "profile").order_by("workspace__name", "name")
         return [self.kb] if self.kb else list(rows)
 
     @cached_property

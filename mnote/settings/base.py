@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mnote.settings.env import env_bool, env_float, env_int, env_list, env_path, env_secret, env_str
+from mnote.settings.env import env_bool, env_float, env_int, env_list, env_path, env_secret, env_secrets, env_str
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 VERSION = "0.1.0"
@@ -183,6 +183,9 @@ MNOTE_WORKSPACE_QUOTA_MB = env_int("MNOTE_WORKSPACE_QUOTA_MB", 10_240, minimum=1
 MNOTE_ALLOW_WEB_IMPORT = env_bool("MNOTE_ALLOW_WEB_IMPORT", default=False)
 #: Hosts ("name" or "name:port") that may be fetched although they are not on the public Internet.
 MNOTE_WEB_IMPORT_HOSTS = env_list("MNOTE_WEB_IMPORT_HOSTS")
+
+# --- Providers outside: keys that profiles name instead of holding them sealed in the database. ---------------------
+MNOTE_PROVIDER_KEYS = env_secrets("MNOTE_PROVIDER_KEY_")
 
 # --- Agents -------------------------------------------------------------------------------------------------------
 #: A call of a tool ends after this long; clients wait longer (the generated configuration tells them 30 seconds).

@@ -71,3 +71,9 @@ def env_secret(name: str) -> str:
         return Path(file_name).read_text(encoding="utf-8").strip()
     except OSError:
         raise ImproperlyConfigured(f"{name}_FILE cannot be read") from None
+
+
+def env_secrets(prefix: str) -> dict[str, str]:
+    """Read every PREFIXNAME and PREFIXNAME_FILE as `env_secret` does, and return the secrets by their NAME."""
+    names = {name.removesuffix("_FILE") for name in os.environ if name.startswith(prefix)}
+    return {name.removeprefix(prefix): env_secret(name) for name in sorted(names) if name != prefix}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +14,9 @@ from django.utils import translation
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from knowledge.providers.base import ProviderError
-from knowledge.providers.registry import provider_for
+from knowledge.models import ProviderKind
+from knowledge.querysets import visible_kbs
+from knowledge.services.providers import Link, links_of
 from mnote import connections
 from mnote.http import build_client
 from mnote.principals import Principal
@@ -54,17 +55,18 @@ _SHARED = _(
 
 def look(principal: Principal) -> dict[str, Any]:
     """Ask every layer, those outside at the same time, and give what each says by its key."""
+    links = links_of(visible_kbs(principal).filter(provider=ProviderKind.WEKNORA))
     looks: dict[str, Callable[[], Layer]] = {
         "openhub_fastapi": _of_panel(_fastapi),
         "openhub_redis": _of_panel(_redis),
         "opencode": _own_opencode(principal, _of_panel(_opencode)),
-        "weknora": lambda: _provider("weknora"),
-        "local": lambda: _provider("local"),
+        "weknora": lambda: _weknora(links),
+        "local": _local,
         "session_binding": lambda: _binding(principal),
         "mnote_bridge": _bridge,
         "mcp_facade": lambda: _facade(principal),
     }
-    outside = ("openhub_fastapi", "openhub_redis", "opencode")
+    outside = ("openhub_fastapi", "openhub_redis", "opencode", "weknora")
     with ThreadPoolExecutor(_THREADS) as pool:
         asked = {name: pool.submit(_timed, looks[name], translation.get_language()) for name in outside}
         here = {name: _timed(looks[name], translation.get_language()) for name in looks if name not in outside}
@@ -157,12 +159,19 @@ def _own_opencode(principal: Principal, of_openhub: Callable[[], Layer]) -> Call
     return asked
 
 
-def _provider(kind: str) -> Layer:
-    try:
-        status = provider_for(kind).status()
-    except ProviderError as error:
-        return _NOT_SET_UP if error.code == "provider-misconfigured" else _DOWN
+def _local() -> Layer:
+    status = Link(ProviderKind.LOCAL).status()
     return Layer(version=status.version) if status.reachable else _DOWN
+
+
+def _weknora(links: Sequence[Link]) -> Layer:
+    """The servers behind the knowledge bases that the person sees; those that do not answer, by name."""
+    if not links:
+        return _NOT_SET_UP
+    silent = [link.name for link in links if not link.status().reachable]
+    if not silent:
+        return Layer()
+    return Layer(is_reachable=False, sentence=" ".join(f"{name}: {_DOWN.sentence}" for name in silent))
 
 
 def _binding(principal: Principal) -> Layer:

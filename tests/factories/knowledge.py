@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import factory
 from django.utils import timezone
 from factory.django import DjangoModelFactory
 
-from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderKind, Source
+from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderKind, ProviderProfile, Source
 from mnote.ids import text_key
+from mnote.models import Workspace
+from mnote.sealing import seal
 from tests.factories.mnote import RootFactory, UserFactory
 
 
@@ -55,3 +60,29 @@ class DocumentFactory(DjangoModelFactory[Document]):
     index_status = IndexStatus.INDEXED
     is_searchable = True
     status_since = factory.LazyFunction(timezone.now)
+
+
+class ProviderProfileFactory(DjangoModelFactory[ProviderProfile]):
+    """A connection that was checked and found good; `key` is sealed. `ProviderProfileFactory(stub=stub)` reaches a
+    WeKnora stub."""
+
+    class Meta:
+        model = ProviderProfile
+        exclude = ("stub", "key")
+        skip_postgeneration_save = True
+
+    stub = None
+    key = factory.LazyAttribute(lambda given: given.stub.key if given.stub else "sk-never-shown")
+    name = factory.Sequence(lambda number: f"Library {number}")
+    base_url = factory.LazyAttribute(lambda given: given.stub.url if given.stub else "https://index.invalid")
+    tenant_id = "1"
+    tenant_key = factory.LazyAttribute(lambda given: text_key(f"{given.base_url} {given.tenant_id}"))
+    isolation_domain = "here"
+    sealed_key = factory.LazyAttribute(lambda given: seal(given.key))
+    embedding_model_id = factory.LazyAttribute(lambda given: given.stub.model.id if given.stub else "model-1")
+    checked_at = factory.LazyFunction(timezone.now)
+
+    @factory.post_generation
+    def workspaces(self, create: bool, given: Sequence[Workspace] | None, **_: Any) -> None:
+        if create and given:
+            self.workspaces.set(given)  # type: ignore[attr-defined]
