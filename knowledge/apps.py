@@ -17,10 +17,12 @@ class KnowledgeConfig(AppConfig):
         from knowledge.services import revisions, stack  # noqa: F401, PLC0415 stack registers its layers
         from mnote import revisions as watched  # noqa: PLC0415
         from mnote.model_words import give_words  # noqa: PLC0415
+        from mnote.sealing import sealed_columns  # noqa: PLC0415
         from mnote.selectors import home  # noqa: PLC0415
 
         give_words(self, model_words.MODELS, model_words.FIELDS)
         home.register(knowledge_bases)
+        sealed_columns["knowledge.ProviderProfile"] = ("sealed_key",)
         watched.register(watched.DOCUMENTS, lambda workspace_id, _since: revisions.current(workspace_id))
 
 

@@ -8,7 +8,7 @@ class PageAIConfig(AppConfig):
 
     def ready(self) -> None:
         """Register checks and the panel beside documents; let what a person holds here end with their account."""
-        from mnote import asides, closing  # noqa: PLC0415 models can be imported from here on
+        from mnote import asides, closing, sealing  # noqa: PLC0415 models can be imported from here on
         from mnote.model_words import give_words  # noqa: PLC0415
         from pageai import checks, model_words  # noqa: F401, PLC0415
         from pageai.services import (  # noqa: PLC0415
@@ -19,6 +19,8 @@ class PageAIConfig(AppConfig):
         )
 
         give_words(self, model_words.MODELS, model_words.FIELDS)
+        secrets = ("sealed_jwt_secret", "sealed_redis_url", "sealed_opencode_password")
+        sealing.sealed_columns["pageai.PanelConnection"] = secrets
         asides.register("pageai", "pageai/aside.html")
         closing.register("bindingTokens", binding_tokens.end_of_account)
         closing.register("opencodeRuntimes", runtimes.end_of_account)

@@ -1,5 +1,5 @@
 """The admin's pages of the knowledge app, one module a noun. Importing them registers them."""
 
-from knowledge.admin import artifacts, documents, knowledge_bases, sources
+from knowledge.admin import artifacts, documents, knowledge_bases, profiles, sources
 
-__all__ = ["artifacts", "documents", "knowledge_bases", "sources"]
+__all__ = ["artifacts", "documents", "knowledge_bases", "profiles", "sources"]

@@ -16,6 +16,7 @@ from knowledge.providers.weknora.limiter import Limiter
 from knowledge.providers.weknora.limiter_file import FileLimiter
 from knowledge.providers.weknora.limiter_redis import RedisLimiter
 from knowledge.providers.weknora.provider import WeKnoraProvider
+from mnote.ids import text_key
 
 
 def provider_for(kind: str) -> KnowledgeProvider:
@@ -35,6 +36,17 @@ def connected_provider(kind: str, connection: Mapping[str, Any]) -> KnowledgePro
     if kind != WeKnoraProvider.kind:
         raise ProviderMisconfigured(f"no provider of kind {kind} takes a connection")
     return _weknora(WeKnoraConfig.of(connection), _limiter_url(), Path(settings.MNOTE_DATA_DIR))
+
+
+def tenant_key(kind: str, url: str, tenant_id: str) -> str:
+    """Return 40 characters that stand for a tenant of a server and give neither away.
+
+    Raises ProviderMisconfigured for an unknown kind and for what cannot be an address.
+    """
+    if kind != WeKnoraProvider.kind:
+        raise ProviderMisconfigured(f"no provider of kind {kind} takes a connection")
+    server = WeKnoraConfig.of({"url": url, "key": "none"}).server
+    return text_key(f"{kind} {server} {int(tenant_id)}")
 
 
 def local_provider() -> LocalProvider:

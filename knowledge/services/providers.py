@@ -7,12 +7,20 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
 from knowledge.models import KnowledgeBase, ProviderKind, ProviderProfile
+from knowledge.profile_words import UNUSABLE
 from knowledge.providers.base import KnowledgeProvider, ProviderError, ProviderMisconfigured, ProviderStatus
 from knowledge.providers.registry import connected_provider, provider_for
 from mnote.sealing import Unsealable, unseal
+
+
+class ProfileUnusable(ProviderMisconfigured):
+    """Something about a profile keeps it from being used at all; `cause` is one of UNUSABLE."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(str(UNUSABLE[cause]))
+        self.cause = cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +48,7 @@ class Link:
         if self.profile is None:
             return provider_for(self.kind)
         if self.profile.archived_at is not None:
-            raise ProviderMisconfigured(_("The provider profile is archived."))
+            raise ProfileUnusable("archived")
         return connected_provider(self.kind, connection_of(self.profile))
 
     def status(self) -> ProviderStatus:
@@ -92,11 +100,11 @@ def key_of(profile: ProviderProfile) -> str:
     if profile.key_name:
         key = str(settings.MNOTE_PROVIDER_KEYS.get(profile.key_name, ""))
         if not key:
-            raise ProviderMisconfigured(_("The environment of this process holds no key under the name that is given."))
+            raise ProfileUnusable("key-not-in-environment")
         return key
     if not profile.sealed_key:
-        raise ProviderMisconfigured(_("The profile has no API key."))
+        raise ProfileUnusable("key-missing")
     try:
         return unseal(profile.sealed_key)
     except Unsealable:
-        raise ProviderMisconfigured(_("The API key was sealed with another secret key. Enter it anew.")) from None
+        raise ProfileUnusable("key-unreadable") from None

@@ -184,6 +184,10 @@ MNOTE_ALLOW_WEB_IMPORT = env_bool("MNOTE_ALLOW_WEB_IMPORT", default=False)
 #: Hosts ("name" or "name:port") that may be fetched although they are not on the public Internet.
 MNOTE_WEB_IMPORT_HOSTS = env_list("MNOTE_WEB_IMPORT_HOSTS")
 
+# --- Secrets ---------------------------------------------------------------------------------------------------------
+#: Earlier secret keys, separated by white space: what they signed and sealed is still good.
+SECRET_KEY_FALLBACKS = env_secret("MNOTE_SECRET_KEY_FALLBACKS").split()
+
 # --- Providers outside: keys that profiles name instead of holding them sealed in the database. ---------------------
 MNOTE_PROVIDER_KEYS = env_secrets("MNOTE_PROVIDER_KEY_")
 

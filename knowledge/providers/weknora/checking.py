@@ -15,6 +15,7 @@ from knowledge.providers.base import (
     ProviderRightsMissing,
 )
 from knowledge.providers.weknora.client import NOBODY, Query
+from knowledge.providers.weknora.config import ALIKE, TESTED
 from knowledge.providers.weknora.connection import Connection
 from knowledge.providers.weknora.errors import KeyLimited, ModelMissing, NotThere
 from knowledge.providers.weknora.kbs import PROBE
@@ -99,7 +100,10 @@ class _Checks:
     def _version(self) -> Facts:
         info = self._client.system_info()
         known = {"version": info.get("version"), "startedAt": info.get("started_at")}
-        return {name: value for name, value in known.items() if value and value != "unknown"}
+        facts = {name: value for name, value in known.items() if value and value != "unknown"}
+        if "version" not in facts:
+            return facts
+        return facts | {"tested": TESTED, "isTested": str(facts["version"]).startswith(ALIKE)}
 
     def _engines(self) -> Facts:
         engines = self._client.parser_engines()["data"]

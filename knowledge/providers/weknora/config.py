@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 from knowledge.providers.base import ProviderMisconfigured
 
 _API = "/api/v1"
+#: What this adapter was written and tested against, and how versions begin that answer alike.
+TESTED, ALIKE = "0.7.2", "0.7."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

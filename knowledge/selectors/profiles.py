@@ -1,0 +1,56 @@
+"""Provider profiles: which ones a workspace may use, and what the last check of one found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models.functions import Lower
+from django.utils.functional import Promise
+
+from knowledge.models import ProviderProfile
+from knowledge.profile_words import NOT_CHECKED, UNUSABLE, sentence_of
+from knowledge.providers.base import Check, CheckResult
+from mnote.models import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileChoice:
+    """A profile that a new knowledge base of a workspace might use. `why_not` says why it cannot be chosen now."""
+
+    profile: ProviderProfile
+    why_not: str | Promise = ""
+
+    @property
+    def is_usable(self) -> bool:
+        return not self.why_not
+
+
+def checks_of(profile: ProviderProfile) -> Sequence[Check]:
+    """Return what the last check found, in its order; nothing for a profile that was not checked."""
+    return [
+        Check(name=each["name"], result=CheckResult(each["result"]), code=each["code"], facts=each["facts"])
+        for each in profile.check_json.get("checks", ())
+    ]
+
+
+def why_not(profile: ProviderProfile) -> str | Promise:
+    """Say why nothing new may be put on a profile; "" when it may."""
+    if profile.archived_at is not None:
+        return UNUSABLE["archived"]
+    if profile.checked_at is None:
+        return NOT_CHECKED
+    failed = [each for each in checks_of(profile) if each.result is CheckResult.FAILED]
+    return sentence_of(failed[0]) if failed else ""
+
+
+def choices_for(workspace: Workspace) -> list[ProfileChoice]:
+    """Return the live profiles that are bound to a workspace, by name."""
+    rows = ProviderProfile.objects.filter(workspaces=workspace, archived_at=None).order_by(Lower("name"))
+    return [ProfileChoice(profile=row, why_not=why_not(row)) for row in rows]
+
+
+def default_for(workspace: Workspace) -> ProviderProfile | None:
+    """Return where new knowledge bases of a workspace are indexed unless somebody says otherwise: its first usable
+    profile, None for the embedded index."""
+    return next((each.profile for each in choices_for(workspace) if each.is_usable), None)

@@ -1,0 +1,87 @@
+"""Asking the server behind a profile whether it can serve us, and keeping the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from django.utils import timezone
+
+from knowledge import ids
+from knowledge.models import ProviderProfile
+from knowledge.providers.base import Check, CheckResult, KBRef, KnowledgeProvider, ProviderError, ProviderKBId
+from knowledge.selectors.profiles import checks_of
+from knowledge.services.providers import Link, ProfileUnusable
+from mnote.principals import Principal
+from mnote.services import audit
+
+#: What a check makes at the server and removes again is named `mnote-check-trial` there.
+_TRIAL_WORKSPACE, _TRIAL_PURPOSE = "check", "trial"
+#: Checks of a knowledge base: a trial takes their place.
+_OF_A_BASE = ("knowledge-base", "kb-model", "search")
+
+
+def check_profile(*, by: Principal, profile: ProviderProfile) -> Sequence[Check]:
+    """Ask everything, keep the answers with their time, and return them. Never raises ProviderError.
+
+    A knowledge base is made for it and removed again: only that shows whether the embedding model answers. What was
+    found is not kept when the profile was changed meanwhile.
+    """
+    checks = _ask(profile)
+    facts = {
+        "check_json": {"checks": [_json(each) for each in checks]},
+        "checked_at": timezone.now(),
+        "edition": _edition(checks),
+    }
+    if ProviderProfile.objects.filter(pk=profile.pk, updated_at=profile.updated_at).update(**facts):
+        for name, value in facts.items():
+            setattr(profile, name, value)
+    failed = [each.name for each in checks if each.result is CheckResult.FAILED]
+    outcome = "failed" if failed else "succeeded"
+    audit.record(principal=by, action="profile.check", target=profile.name, outcome=outcome, facts={"failed": failed})
+    return checks_of(profile)
+
+
+def _ask(profile: ProviderProfile) -> list[Check]:
+    try:
+        provider = Link(profile.kind, profile).provider()
+    except ProfileUnusable as error:
+        return [Check(name="connection", result=CheckResult.FAILED, code=error.cause)]
+    except ProviderError as error:
+        return [Check(name="connection", result=CheckResult.FAILED, code=error.code)]
+    found = [each for each in provider.check() if each.name not in _OF_A_BASE]
+    if any(each.result is CheckResult.FAILED for each in found):
+        return [*found, Check(name="embedding", result=CheckResult.SKIPPED)]
+    return [*found, _trial(provider)]
+
+
+def _trial(provider: KnowledgeProvider) -> Check:
+    """Make a knowledge base with the profile's embedding model and look whether the model answers."""
+    kb = KBRef(
+        kb_id="",
+        workspace_id=_TRIAL_WORKSPACE,
+        provider_kb_id=ProviderKBId(ids.provider_kb_id()),
+        name="",
+        settings={"purpose": _TRIAL_PURPOSE},
+    )
+    try:
+        provider.ensure_kb(kb)
+        return Check(name="embedding", result=CheckResult.PASSED, facts=_model_facts(provider.check(kb)))
+    except ProviderError as error:
+        return Check(name="embedding", result=CheckResult.FAILED, code=error.code)
+    finally:
+        with suppress(ProviderError):
+            provider.delete_kb(kb)
+
+
+def _model_facts(checks: Iterable[Check]) -> dict[str, Any]:
+    return next((dict(each.facts) for each in checks if each.name == "kb-model"), {})
+
+
+def _edition(checks: Iterable[Check]) -> str:
+    return next((str(each.facts.get("edition", ""))[:20] for each in checks if each.name == "key"), "")
+
+
+def _json(check: Check) -> dict[str, Any]:
+    return {"name": check.name, "result": check.result.value, "code": check.code, "facts": check.facts}
