@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-NAMES = ("scan", "index", "save", "search", "pages", "proxy")
+NAMES = ("scan", "index", "save", "search", "pages", "proxy", "outside")
 
 
 def main() -> int:

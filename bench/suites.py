@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.db.models import Max, Min, Sum
 from django.test import Client
 
-from bench import processes, proxy, raw
+from bench import outside, processes, proxy, raw
 from bench.folders import add_rows, make_kb, make_notes, mark_indexed, words
 from bench.measure import Measure, p50, p95, timed, times
 from knowledge.models import DocumentEvent, IndexStatus, KnowledgeBase
@@ -41,6 +41,7 @@ def run(name: str, scratch: Path, folder: Path | None) -> list[Measure]:
         "search": _search,
         "pages": _pages,
         "proxy": lambda place, _folder: proxy.measure(place),
+        "outside": lambda place, _folder: outside.measure(place),
     }
     place = scratch / name
     place.mkdir()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 
 from knowledge.providers.base import ProviderError
@@ -163,4 +165,9 @@ _PROVIDER_ERRORS: dict[str, type[ProviderFailed]] = {
 def public_error(error: ProviderError) -> ProviderFailed:
     """Return what a caller may know of a provider's failure: its code and our sentence, never its message."""
     kind = _PROVIDER_ERRORS.get(error.code, ProviderFailed if error.retryable else ProviderBroken)
-    return kind(retry_after=max(1, round(error.retry_after))) if error.retry_after else kind()
+    facts: dict[str, Any] = {}
+    if error.retry_after:
+        facts["retry_after"] = max(1, round(error.retry_after))
+    if error.since:
+        facts["since"] = error.since.isoformat()
+    return kind(**facts)

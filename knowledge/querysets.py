@@ -38,17 +38,19 @@ def readable_documents(principal: Principal, workspace: Workspace) -> QuerySet[D
     return documents
 
 
-def reads_of(principal: Principal, workspace: Workspace) -> Callable[[Document], bool]:
-    """Return what says of a loaded row of the workspace whether `readable_documents` holds it, its base being live.
+def reads_of(principal: Principal, roots: Iterable[Root]) -> Callable[[Document], bool]:
+    """Return what says of a loaded row whether `readable_documents` holds it, its base being live; `roots` are those of
+    one workspace.
 
     For a few known rows: asked in SQL, the database goes through all rows of the root to find them.
     """
-    maps = access.access_maps(principal, Root.objects.filter(workspace=workspace))
+    workspaces = {root.pk: root.workspace_id for root in roots}
+    maps = access.access_maps(principal, roots)
 
     def may_read(document: Document) -> bool:
         granted = maps.get(document.root_id)
         return (
-            document.workspace_id == workspace.pk
+            document.workspace_id == workspaces.get(document.root_id)
             and granted is not None
             and granted.may_read(document.source_path)
             and (not principal.kb_ids or document.kb_id in principal.kb_ids)

@@ -11,6 +11,8 @@ from django.utils.translation import gettext as _
 
 from knowledge.citations.locators import Locator, LocatorKind
 from knowledge.models import Document
+from knowledge.providers.base import Chunk, SearchHit
+from knowledge.services.asking import Silent
 from knowledge.services.chunks import PlacedChunk
 from knowledge.services.hints import OpenedReference
 from knowledge.services.opening import OpenedPlace
@@ -115,7 +117,7 @@ def reference_json(reference: Reference, *, debug: bool = False) -> dict[str, An
         "providerKnowledgeId": hit.provider_document_id,
         "providerKnowledgeBaseId": hit.provider_kb_id or document.provider_kb_id,
         "chunkIndex": hit.chunk_index,
-        "providerOffsets": {"startAt": hit.char_start, "endAt": hit.char_end},
+        "providerOffsets": offsets_json(hit),
         "providerDisplayName": document.name,
         "providerMatchType": hit.match_type,
         "score": hit.score,
@@ -126,8 +128,8 @@ def reference_json(reference: Reference, *, debug: bool = False) -> dict[str, An
         "filePath": document.name,
         "title": document.title or document.name,
         "sectionPath": list(locator.section_path),
-        "quote": locator.quote or hit.content,
-        "matchedText": locator.quote or hit.content,
+        "quote": reference.quote,
+        "matchedText": reference.quote,
         "indexStatus": document.index_status,
         "lineStart": locator.parts.get("lineStart"),
         "lineEnd": locator.parts.get("lineEnd"),
@@ -184,11 +186,19 @@ def context_json(opened: OpenedReference, found: Surroundings) -> dict[str, Any]
     return {key: value for key, value in body.items() if value is not None}
 
 
+def offsets_json(passage: SearchHit | Chunk) -> dict[str, int]:
+    """Return the provider's own offsets of a passage; they may count another text than ours, and are no place."""
+    if passage.provider_start >= 0:
+        return {"startAt": passage.provider_start, "endAt": passage.provider_end}
+    return {"startAt": passage.char_start, "endAt": passage.char_end}
+
+
 def chunk_json(root: Root, placed: PlacedChunk) -> dict[str, Any]:
     """Return an indexed passage; its text is that of the file, "" where its place is not known."""
     return {
         "index": placed.chunk.index,
         "chunkId": placed.chunk.chunk_id,
+        "providerOffsets": offsets_json(placed.chunk),
         "quote": placed.locator.quote,
         "sectionPath": list(placed.chunk.section_path or placed.locator.section_path),
         "locator": placed.locator.to_json(url=open_url(root, placed.locator)),
@@ -220,12 +230,25 @@ def _how(result: SearchResult, *, is_administrator: bool) -> dict[str, Any]:
         "sourceScopeMode": SCOPE_MODE,
         "mode": result.mode,
         "droppedUnmapped": result.dropped_unmapped,
+        "droppedUnplaced": result.dropped_unplaced,
         "droppedForbidden": result.dropped_forbidden if is_administrator else None,
         "candidates": result.candidates if is_administrator else None,
         "knowledgeBaseIds": [kb.id for kb in result.kbs],
-        "unreachable": list(result.unreachable),
+        "unreachable": sorted({each.link.kind for each in result.silent}),
+        "outages": [_silent_json(each) for each in result.silent],
         "notes": list(result.notes),
         "milliseconds": result.milliseconds,
+    }
+    return {key: value for key, value in body.items() if value is not None}
+
+
+def _silent_json(silent: Silent) -> dict[str, Any]:
+    body = {
+        "provider": silent.link.kind,
+        "name": silent.link.name,
+        "code": silent.code,
+        "since": silent.since.isoformat() if silent.since else None,
+        "knowledgeBaseIds": [kb.id for kb in silent.kbs],
     }
     return {key: value for key, value in body.items() if value is not None}
 

@@ -7,12 +7,13 @@ from typing import Any
 from celery import shared_task
 from django.utils import timezone
 
-from knowledge.models import Document, KnowledgeBase, ProviderKind, Source
+from knowledge.models import Document, KnowledgeBase, ProviderKind, ProviderOutage, Source
 from knowledge.services import (
     batches,
     claims,
     drain,
     index_refresh,
+    provider_outages,
     reconcile,
     registry,
     removal,
@@ -124,6 +125,12 @@ def import_address(context: JobContext) -> dict[str, Any]:
     return {"path": uploaded.path, "sourceId": uploaded.attached.document.id if uploaded.attached else ""}
 
 
+@job("knowledge.ask_providers", queue="bulk", max_attempts=1)
+def ask_providers(context: JobContext) -> dict[str, Any]:
+    context.beat()
+    return {"answering": provider_outages.look_again()}
+
+
 @job("knowledge.housekeeping", queue="bulk", max_attempts=2)
 def housekeeping(context: JobContext) -> dict[str, Any]:
     context.beat()
@@ -153,5 +160,7 @@ def schedule_syncs() -> None:
             kb_id=kb.id,
             queue="bulk",
         )
+    if ProviderOutage.objects.exists():
+        jobs.enqueue(kind="knowledge.ask_providers", dedup_key="all", queue="bulk")
     if removal.is_due():
         jobs.enqueue(kind="knowledge.housekeeping", dedup_key="all", queue="bulk")

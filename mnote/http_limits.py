@@ -46,6 +46,12 @@ class Timeouts:
     read: float
     total: float
 
+    def within(self, seconds: float) -> Timeouts:
+        """Return the same, none longer than `seconds`."""
+        return Timeouts(
+            connect=min(self.connect, seconds), read=min(self.read, seconds), total=min(self.total, seconds)
+        )
+
 
 class Limits:
     """What is left of a call's time, and how large its answer may be."""

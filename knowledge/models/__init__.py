@@ -12,11 +12,12 @@ from knowledge.models.documents import (
     RevisionCounter,
 )
 from knowledge.models.knowledge_bases import KnowledgeBase, Pin, ProviderKind
+from knowledge.models.outages import ProviderOutage
 from knowledge.models.profiles import ProviderProfile
 from knowledge.models.sources import Disappearance, Source, SyncMode, SyncOutcome, SyncRun
 
 __all__ = [
     "ArtifactKind", "DerivedArtifact", "Disappearance", "Document", "DocumentEvent", "DocumentTag", "Exclusion",
-    "IndexStatus", "KBCount", "KnowledgeBase", "Pin", "ProviderKind", "ProviderProfile", "ReasonClass",
-    "RevisionCounter", "Source", "SyncMode", "SyncOutcome", "SyncRun",
+    "IndexStatus", "KBCount", "KnowledgeBase", "Pin", "ProviderKind", "ProviderOutage", "ProviderProfile",
+    "ReasonClass", "RevisionCounter", "Source", "SyncMode", "SyncOutcome", "SyncRun",
 ]  # fmt: skip

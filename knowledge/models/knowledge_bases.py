@@ -52,6 +52,11 @@ class KnowledgeBase(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def provider_name(self) -> str:
+        """What people call the provider."""
+        return self.profile.name if self.profile else self.provider
+
 
 class Pin(models.Model):
     """A person's pin on a knowledge base, and when that person last used it."""

@@ -106,7 +106,8 @@ class IngestOutcome:
 class SearchRequest:
     """A search over one KB, or over a whole workspace when `kbs` is empty and the provider is the embedded one.
 
-    `document_ids` narrows to these provider documents. `limit` is how many hits to return, best first.
+    `document_ids` narrows to these provider documents. `limit` is how many hits to return, best first. A provider that
+    cannot answer within `seconds` gives up then, with ProviderTimeout or without what did not come in time.
     """
 
     workspace_id: str
@@ -115,6 +116,7 @@ class SearchRequest:
     limit: int
     document_ids: tuple[ProviderDocumentId, ...] = ()
     mode: str = "hybrid"
+    seconds: float = 45.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +147,7 @@ class SearchOutcome:
     """Hits, best first, and how the search went. `more` says that a larger limit could give more hits.
 
     `dropped` counts hits that are no passages of a text: summaries, image links, pieces without a letter or digit.
+    `unanswered` names each knowledge base that could not be searched, with the code of what was wrong.
     """
 
     hits: tuple[SearchHit, ...]
@@ -153,6 +156,7 @@ class SearchOutcome:
     milliseconds: int = 0
     notes: tuple[str, ...] = ()
     dropped: int = 0
+    unanswered: tuple[tuple[ProviderKBId, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,10 +224,14 @@ class Check:
 
 
 class ProviderError(Exception):
-    """A provider call that failed. `code` is public, the message is for administrators and holds no secret or URL."""
+    """A provider call that failed. `code` is public, the message is for administrators and holds no secret or URL.
+
+    `since` is set by whoever knows since when the provider fails.
+    """
 
     code = "provider-error"
     retryable = False
+    since: datetime | None = None
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -320,6 +328,10 @@ class KnowledgeProvider(Protocol):
 
     def chunks(self, kb: KBRef, document: ProviderDocumentId, *, offset: int, limit: int) -> ChunkPage:
         """Return passages of one document in order. An unknown document has none."""
+        ...
+
+    def chunk(self, kb: KBRef, chunk_id: str) -> tuple[ProviderDocumentId, Chunk] | None:
+        """Return one passage and the document of this knowledge base it is of; None for an id that is unknown here."""
         ...
 
     def timeline(self, kb: KBRef, document: ProviderDocumentId) -> tuple[Stage, ...]:

@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from knowledge.models import Document, IndexStatus, KnowledgeBase, ReasonClass, SyncRun
+from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderKind, ReasonClass, SyncRun
 from knowledge.querysets import visible_kbs
 from knowledge.scanner.safety import StopReason
 from knowledge.selectors.activity import IDLE, Activity, activity_of
 from knowledge.selectors.counts import KBCounts
 from knowledge.selectors.document_lists import DocumentReader
 from knowledge.selectors.kb_lists import latest_runs, synced_at
+from knowledge.selectors.provider_outages import outage_of
 from mnote.models import Role
 from mnote.principals import Principal
 from mnote.selectors import access
@@ -48,6 +49,11 @@ class KBHead:
         return self.kb.paused_at is not None
 
     @property
+    def is_served_outside(self) -> bool:
+        """Whether another service holds the index, so that searching stops with it."""
+        return self.kb.provider != ProviderKind.LOCAL
+
+    @property
     def is_busy(self) -> bool:
         """Whether what is shown may change soon by itself."""
         return self.activity.is_busy or (bool(self.counts.active) and not self.is_paused)
@@ -74,7 +80,7 @@ def head_of(reader: DocumentReader) -> KBHead:
         activity=activity,
         synced_at=synced_at([kb.id]).get(kb.id),
         stopped=_stopped(kb),
-        service_down_since=_service_down_since(newest),
+        service_down_since=_down_since(kb, newest),
         seconds_left=_seconds_left(kb, counts) if activity.is_reading else None,
         rev=newest[0].rev if newest else 0,
         changed_at=newest[0].updated_at if newest else None,
@@ -98,6 +104,13 @@ def _newest(kb: KnowledgeBase) -> list[Document]:
 def _stopped(kb: KnowledgeBase) -> tuple[SyncRun, ...]:
     runs = latest_runs([kb.id]).filter(outcome="stopped").order_by("-started_at")
     return tuple(run for run in runs if not run.counts.get("dismissed"))
+
+
+def _down_since(kb: KnowledgeBase, newest: list[Document]) -> datetime | None:
+    """Return since when the service fails: as whoever asked it last found it, and as the documents tell."""
+    outage = outage_of(kb)
+    told = [outage.since if outage else None, _service_down_since(newest)]
+    return min((moment for moment in told if moment is not None), default=None)
 
 
 def _service_down_since(newest: list[Document]) -> datetime | None:

@@ -31,6 +31,9 @@ _Key = tuple[str, str, str, str]
 
 _cache: OrderedDict[_Key, SourceMap] = OrderedDict()
 _cache_lock = threading.Lock()
+#: Public names of source maps by workspace and content. A name stays while the content is kept.
+_names: OrderedDict[tuple[str, str], str] = OrderedDict()
+_NAMES = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,15 +101,24 @@ def load_all(*, workspace_id: str, wanted: Iterable[tuple[str, str, str]]) -> di
 
 def source_map_reference(*, workspace_id: str, source_hash: str) -> str:
     """Return the opaque public name of a content's source map, "artifact:<id>", or "" when there is none."""
-    row = (
-        DerivedArtifact.objects.filter(
-            workspace_id=workspace_id, source_hash=source_hash, artifact_kind=ArtifactKind.SOURCE_MAP
-        )
-        .order_by("-updated_at_ms")
-        .values_list("artifact_id", flat=True)
-        .first()
+    return source_map_references(workspace_id=workspace_id, source_hashes=[source_hash]).get(source_hash, "")
+
+
+def source_map_references(*, workspace_id: str, source_hashes: Iterable[str]) -> dict[str, str]:
+    """Return the same for many contents; those without one are left out."""
+    wanted = set(source_hashes)
+    with _cache_lock:
+        known = {each: _names[workspace_id, each] for each in wanted if (workspace_id, each) in _names}
+    missing = wanted - known.keys()
+    if not missing:
+        return known
+    rows = DerivedArtifact.objects.filter(
+        workspace_id=workspace_id, source_hash__in=missing, artifact_kind=ArtifactKind.SOURCE_MAP
     )
-    return f"artifact:{row}" if row else ""
+    newest = rows.order_by("updated_at_ms").values_list("source_hash", "artifact_id")
+    found = {source_hash: f"artifact:{artifact_id}" for source_hash, artifact_id in newest}
+    _remember_names({(workspace_id, source_hash): name for source_hash, name in found.items()})
+    return known | found
 
 
 def forget(*, workspace_id: str, source_hashes: list[str]) -> int:
@@ -122,6 +134,8 @@ def forget(*, workspace_id: str, source_hashes: list[str]) -> int:
     with _cache_lock:
         for key in [key for key in _cache if key[0] == workspace_id and key[1] in source_hashes]:
             del _cache[key]
+        for source_hash in source_hashes:
+            _names.pop((workspace_id, source_hash), None)
     return count
 
 
@@ -209,3 +223,10 @@ def _remember(key: _Key, source_map: SourceMap) -> None:
             len(_cache) > _CACHE_ENTRIES or sum(len(kept.text) for kept in _cache.values()) > _CACHE_CHARS
         ):
             _cache.popitem(last=False)
+
+
+def _remember_names(found: dict[tuple[str, str], str]) -> None:
+    with _cache_lock:
+        _names.update(found)
+        while len(_names) > _NAMES:
+            _names.popitem(last=False)

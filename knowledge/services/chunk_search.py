@@ -22,6 +22,6 @@ def find(document: Document, words: str) -> list[PlacedChunk]:
     offset, total = 0, 1
     while needle and offset < min(total, _MOST):
         page = chunks.page_of(document, offset=offset, limit=_PAGE)
-        found += [each for each in page.chunks if needle in fold(each.chunk.content)]
+        found += [each for each in page.chunks if needle in fold(each.text)]
         offset, total = offset + _PAGE, page.total
     return found

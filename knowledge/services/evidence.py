@@ -23,6 +23,7 @@ from knowledge.querysets import SEARCHABLE, readable_documents, visible_kbs
 from knowledge.services import hints, owners, parsing, passages, references
 from knowledge.services.hints import Hint, OpenedReference
 from knowledge.services.passages import Passage, Surroundings, Window
+from knowledge.services.placing import Placers
 from knowledge.services.query import QueryResult
 from knowledge.services.references import Reference
 from knowledge.services.search import SearchResult
@@ -236,13 +237,13 @@ def _map(
 ) -> _Mapped:
     rows = _rows_by_content(scope, hits, allowed)
     known = _rows_by_content(scope, hits, _registered(scope)) if principal.is_administrator else {}
-    mapped = _Mapped(references=[])
+    mapped, placers = _Mapped(references=[]), Placers()
     for hit in hits:
         documents = rows.get(hit.provider_document_id, [])
         if not documents and hit.provider_document_id in known:
             mapped.forbidden += 1
         if documents and len(mapped.references) < top_k:
-            mapped.references.extend(_reference(hit, documents, scope))
+            mapped.references.extend(_reference(hit, documents, scope, placers))
     return mapped
 
 
@@ -271,14 +272,14 @@ def _rows_by_content(
     return found
 
 
-def _reference(hit: SearchHit, documents: Sequence[Document], scope: Scope) -> list[Reference]:
+def _reference(hit: SearchHit, documents: Sequence[Document], scope: Scope, placers: Placers) -> list[Reference]:
     first = documents[0]
-    source_map = _source_map(first.workspace_id, first.indexed_hash, first.source_path)
-    is_recognised = source_map is not None and source_map.provider in OCR_PARSERS
+    placer = placers.of(first, local_provider())
+    is_recognised = placer.source_map is not None and placer.source_map.provider in OCR_PARSERS
     if is_recognised and not scope.include_ocr:
         return []
     also_at = tuple(dict.fromkeys(row.source_path for row in documents if row.source_path != first.source_path))
-    return [references.build(document=first, hit=hit, source_map=source_map, also_at=also_at)]
+    return [references.build(document=first, hit=hit, placer=placer, also_at=also_at)]
 
 
 def _refuse_unfinished(scope: Scope, allowed: QuerySet[Document]) -> None:
@@ -313,8 +314,8 @@ def _mentions(principal: Principal, opened: OpenedReference) -> tuple[Passage, .
 def _mention(mention: owners.Mention) -> Passage | None:
     document = mention.document
     block = local_provider().get_block(document.workspace_id, mention.block_id)
-    source_map = _source_map(document.workspace_id, document.indexed_hash, document.source_path)
-    if block is None or source_map is None:
+    placer = Placers().of(document, local_provider())
+    if block is None or placer.source_map is None:
         return None
     hit = SearchHit(
         provider_document_id=ProviderDocumentId(block.resource_id),
@@ -327,5 +328,5 @@ def _mention(mention: owners.Mention) -> Passage | None:
         char_end=block.char_end,
         content=block.text,
     )
-    reference = references.build(document=document, hit=hit, source_map=source_map, also_at=())
+    reference = references.build(document=document, hit=hit, placer=placer)
     return Passage(quote=reference.locator.quote, locator=reference.locator)

@@ -6,23 +6,25 @@ here: not as a result, not as a candidate, not as a difference between two error
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Q, QuerySet
 
 from knowledge.citations.lines import LineIndex
+from knowledge.citations.locators import Locator
 from knowledge.citations.owners import path_of
 from knowledge.citations.quotes import QuoteAnchor, QuoteFinder
 from knowledge.citations.truth import Citation, section_keys
 from knowledge.exceptions import AmbiguousReference, LocatorStale
-from knowledge.models import Document, IndexStatus
-from knowledge.providers.base import Chunk, ProviderDocumentId, ProviderKBId, SearchHit
+from knowledge.models import Document, IndexStatus, ProviderKind
+from knowledge.providers.base import Chunk, KBRef, KnowledgeProvider, ProviderDocumentId, ProviderError
+from knowledge.providers.local.reads import chunk_of
 from knowledge.providers.registry import local_provider
-from knowledge.querysets import readable_documents
+from knowledge.querysets import readable_documents, visible_kbs
 from knowledge.services import opening, parsing, references
 from knowledge.services.ingest import kb_ref
 from knowledge.services.opening import OpenedPlace
+from knowledge.services.placing import Placers
 from knowledge.services.providers import provider_of
 from knowledge.services.references import CitationToken
 from mnote.exceptions import NotFound
@@ -33,7 +35,6 @@ from mnote.selectors import access
 
 _MAX_CANDIDATES = 50
 _CHUNK_PAGE = 200
-_MAX_CHUNKS = 4_000
 _EVIDENCE_PREFIX = "ev_"
 
 
@@ -79,13 +80,15 @@ def open_reference(
     """Open what a hint names. `first_of_twins` takes the first path where several hold the very same content.
 
     Raises NotFound (absent or invisible), LocatorStale (it was there), AmbiguousReference (with candidates),
-    LocatorInvalid (a broken token).
+    LocatorInvalid (a broken token), ProviderError where only a provider knows a passage and cannot be asked.
     """
     if hint.token:
         place = _by_token(principal, workspace, root, hint.token)
         return _finished(principal, place, chunk_id=hint.chunk_id)
-    if workspace is None or not hint.names_a_file:
+    if workspace is None or not (hint.names_a_file or hint.chunk_id):
         raise NotFound
+    if not hint.names_a_file:
+        hint = _with_document(principal, workspace, hint)
     document = _only(_rows(principal, workspace, root, hint), first_of_twins=first_of_twins)
     if document is None:
         return _finished(principal, _unregistered(principal, workspace, root, hint))
@@ -113,6 +116,21 @@ def _rows(principal: Principal, workspace: Workspace, root: Root | None, hint: H
     rows = rows.select_related("root", "kb__workspace", "kb__profile").order_by("sort_path", "id")
     found = list(_named(rows, hint.name) if hint.name else rows[:_MAX_CANDIDATES])
     return sorted(found, key=lambda row: row.index_status == IndexStatus.DELETED)
+
+
+def _with_document(principal: Principal, workspace: Workspace, hint: Hint) -> Hint:
+    """Ask the providers of the workspace whose passage it is. Raises NotFound, or why one could not be asked."""
+    failure: ProviderError | None = None
+    kbs = visible_kbs(principal, workspace).exclude(provider=ProviderKind.LOCAL).select_related("profile")
+    for kb in kbs.order_by("id"):
+        try:
+            found = provider_of(kb).chunk(kb_ref(kb), hint.chunk_id)
+        except ProviderError as error:
+            failure = error
+            continue
+        if found is not None:
+            return replace(hint, kb_id=kb.pk, provider_document_id=found[0])
+    raise failure or NotFound
 
 
 def _identified(hint: Hint) -> Q:
@@ -198,14 +216,12 @@ def _place(principal: Principal, document: Document, hint: Hint) -> OpenedPlace:
         citation = _citation(document.workspace_id, hint, document.source_path, source_hash)
         token = _token(document.root, document.source_path, document.id, citation)
         return opening.open_citation(principal=principal, token=token)
-    hit = _hit(document, hint) if hint.chunk_id or hint.chunk_index is not None else None
-    if hit is None:
+    locator = _chunk_place(document, hint) if hint.chunk_id or hint.chunk_index is not None else None
+    if locator is None:
         return _open_path(principal, document.root, document.source_path, hint.lines)
-    source_map = parsing.known(
-        workspace_id=document.workspace_id, source_hash=document.indexed_hash, name=document.name
-    )
-    reference = references.build(document=document, hit=hit, source_map=source_map, also_at=())
-    return opening.open_citation(principal=principal, token=references.read_token(reference.token))
+    citation = references.citation_of(locator)
+    token = _token(document.root, document.source_path, document.id, citation)
+    return opening.open_citation(principal=principal, token=token)
 
 
 def _open_path(principal: Principal, root: Root, path: str, lines: tuple[int, int] | None) -> OpenedPlace:
@@ -241,53 +257,47 @@ def _token(root: Root, path: str, document_id: str, citation: Citation) -> Citat
     )
 
 
-def _hit(document: Document, hint: Hint) -> SearchHit | None:
-    """Find the provider's passage; None when it has no such passage (any more)."""
-    if not document.provider_knowledge_id:
-        return None
-    chunk = _evidence_chunk(document, hint) or next(_chunks(document, hint), None)
+def _chunk_place(document: Document, hint: Hint) -> Locator | None:
+    """Find the place of the index's passage; None when the index has no such passage of the document (any more).
+
+    Raises ProviderError where that cannot be asked now.
+    """
+    is_ours = hint.chunk_id.startswith(_EVIDENCE_PREFIX)
+    provider = local_provider() if is_ours else provider_of(document.kb)
+    chunk = _evidence_chunk(document, hint) if is_ours else _provider_chunk(provider, document, hint)
     if chunk is None:
         return None
-    return SearchHit(
-        provider_document_id=ProviderDocumentId(document.provider_knowledge_id),
-        provider_kb_id=ProviderKBId(document.provider_kb_id),
-        chunk_id=chunk.chunk_id,
-        chunk_index=chunk.index,
-        score=0.0,
-        match_type="reference",
-        char_start=chunk.char_start,
-        char_end=chunk.char_end,
-        content=chunk.content,
-    )
+    placer = Placers().of(document, provider)
+    return placer.cite(chunk) or placer.nowhere
 
 
 def _evidence_chunk(document: Document, hint: Hint) -> Chunk | None:
-    if not hint.chunk_id.startswith(_EVIDENCE_PREFIX):
-        return None
     block = local_provider().get_block(document.workspace_id, hint.chunk_id)
-    if block is None:
+    return None if block is None else chunk_of(block)
+
+
+def _provider_chunk(provider: KnowledgeProvider, document: Document, hint: Hint) -> Chunk | None:
+    kb, wanted = kb_ref(document.kb), ProviderDocumentId(document.provider_knowledge_id)
+    if not wanted:
         return None
-    return Chunk(
-        chunk_id=block.block_id,
-        index=block.ordinal,
-        content=block.text,
-        char_start=block.char_start,
-        char_end=block.char_end,
-        section_path=block.section_path,
-    )
+    if hint.chunk_id:
+        found = provider.chunk(kb, hint.chunk_id)
+        return found[1] if found and found[0] == wanted else None
+    assert hint.chunk_index is not None  # noqa: S101 the caller has checked
+    return _numbered(provider, kb, wanted, hint.chunk_index)
 
 
-def _chunks(document: Document, hint: Hint) -> Iterator[Chunk]:
-    provider, kb = provider_of(document.kb), kb_ref(document.kb)
-    document_id = ProviderDocumentId(document.provider_knowledge_id)
-    if not hint.chunk_id and hint.chunk_index is not None:
-        yield from provider.chunks(kb, document_id, offset=hint.chunk_index, limit=1).chunks
-        return
-    for offset in range(0, _MAX_CHUNKS, _CHUNK_PAGE):
-        page = provider.chunks(kb, document_id, offset=offset, limit=_CHUNK_PAGE)
-        yield from (chunk for chunk in page.chunks if chunk.chunk_id == hint.chunk_id)
-        if offset + len(page.chunks) >= page.total or not page.chunks:
-            return
+def _numbered(provider: KnowledgeProvider, kb: KBRef, document: ProviderDocumentId, index: int) -> Chunk | None:
+    """Find a passage by its number. Numbers may have gaps, so it stands as far on as its number says, or before."""
+    offset = max(0, index - _CHUNK_PAGE + 1)
+    while True:
+        page = provider.chunks(kb, document, offset=offset, limit=_CHUNK_PAGE)
+        for chunk in page.chunks:
+            if chunk.index == index:
+                return chunk
+        if offset == 0 or (page.chunks and page.chunks[0].index < index):
+            return None
+        offset = max(0, min(offset, page.total) - _CHUNK_PAGE)
 
 
 def _finished(

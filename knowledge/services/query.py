@@ -40,21 +40,20 @@ def ask_everywhere(
     """Answer a question from several workspaces, whose scores mean nothing beside each other.
 
     Each keeps its own order; a list goes on before the others while it still holds a passage that says more of the
-    question than theirs do. A workspace whose provider does not answer is left out, and `unreachable` is not empty.
+    question than theirs do. A workspace whose provider does not answer is left out, and `silent` is not empty.
     Raises what `ask` raises when none answers.
     """
     if len(scopes) == 1:
         return ask(principal=principal, scope=scopes[0], question=question, top_k=top_k, mode=mode)
-    parts: list[search.SearchResult] = []
-    failure: ProviderError | None = None
-    for scope in scopes:
-        try:
-            parts.append(search.search(principal=principal, scope=scope, query=question, top_k=top_k, mode=mode))
-        except ProviderError as error:
-            failure = error
-    if failure and not parts:
-        raise failure
-    return _answered(question, _merged(question, parts, top_k, is_partial=failure is not None))
+    failed: dict[str, ProviderError] = {}
+    parts = [
+        search.look(principal=principal, scope=scope, query=question, top_k=top_k, mode=mode, failed=failed)
+        for scope in scopes
+    ]
+    failures = [part.failure for part in parts if part.failure is not None]
+    if failures and len(failures) == len(parts):
+        raise failures[0]
+    return _answered(question, _merged(question, parts, top_k))
 
 
 def _answered(question: str, found: search.SearchResult) -> QueryResult:
@@ -63,19 +62,17 @@ def _answered(question: str, found: search.SearchResult) -> QueryResult:
     return QueryResult(answer=answer, found=found, citations=citations)
 
 
-def _merged(
-    question: str, parts: Sequence[search.SearchResult], top_k: int, *, is_partial: bool
-) -> search.SearchResult:
-    unreachable = tuple(dict.fromkeys([*chain(*(part.unreachable for part in parts)), *(["other"] * is_partial)]))
+def _merged(question: str, parts: Sequence[search.SearchResult], top_k: int) -> search.SearchResult:
     return search.SearchResult(
         references=_in_turn(question, [part.references for part in parts])[:top_k],
         kbs=tuple(chain(*(part.kbs for part in parts))),
         dropped_unmapped=sum(part.dropped_unmapped for part in parts),
+        dropped_unplaced=sum(part.dropped_unplaced for part in parts),
         dropped_forbidden=sum(part.dropped_forbidden for part in parts),
         candidates=sum(part.candidates for part in parts),
         milliseconds=sum(part.milliseconds for part in parts),
         mode=parts[0].mode if parts else "hybrid",
-        unreachable=unreachable,
+        silent=tuple(chain(*(part.silent for part in parts))),
         notes=tuple(dict.fromkeys(chain(*(part.notes for part in parts)))),
     )
 

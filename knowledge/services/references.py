@@ -10,15 +10,13 @@ from typing import Any
 
 from django.core import signing
 
-from knowledge.citations.lines import LineIndex
-from knowledge.citations.locators import Locator, MapState, Resource, locate, whole_resource
-from knowledge.citations.quotes import QuoteAnchor, QuoteFinder, leading_blank
+from knowledge.citations.locators import Locator
+from knowledge.citations.quotes import QuoteAnchor, leading_blank
 from knowledge.citations.truth import Citation, section_keys
 from knowledge.exceptions import LocatorInvalid
 from knowledge.models import Document
-from knowledge.parsing.source_map import ResourceKind, SourceMap
 from knowledge.providers.base import SearchHit
-from knowledge.services import artifacts
+from knowledge.services.placing import Placer
 
 _SALT = "mnote.citation.1"
 
@@ -36,48 +34,42 @@ class CitationToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A hit, mapped. `also_at` lists further readable paths with the same content."""
+    """A hit, mapped. `also_at` lists further readable paths with the same content. `indexed_text` is the passage as the
+    index holds it where that is our own text, else ""."""
 
     document: Document
     hit: SearchHit
     locator: Locator
     token: str
     also_at: tuple[str, ...] = ()
+    indexed_text: str = ""
+
+    @property
+    def quote(self) -> str:
+        """The passage as it may be shown: the file's own words, "" where they are not known."""
+        return self.locator.quote or self.indexed_text
 
 
-def build(*, document: Document, hit: SearchHit, source_map: SourceMap | None, also_at: tuple[str, ...]) -> Reference:
+def build(*, document: Document, hit: SearchHit, placer: Placer, also_at: tuple[str, ...] = ()) -> Reference:
     """Map a hit to its place in the file that was indexed. A hit that cannot be placed opens the document, degraded."""
-    resource = Resource(
-        root_uri=document.root.root_uri,
-        path=document.source_path,
-        source_map_path=artifacts.source_map_reference(
-            workspace_id=document.workspace_id, source_hash=document.indexed_hash
-        ),
-    )
-    locator = place_hit(hit, source_map, resource) if source_map else None
-    if locator is None:
-        kind = ResourceKind(document.citation_locator_json.get("resourceKind", ResourceKind.TEXT))
-        locator = whole_resource(kind, resource, source_hash=document.indexed_hash, map_state=MapState.NONE)
+    return at(document=document, hit=hit, placer=placer, locator=placer.cite(hit) or placer.nowhere, also_at=also_at)
+
+
+def at(
+    *, document: Document, hit: SearchHit, placer: Placer, locator: Locator, also_at: tuple[str, ...] = ()
+) -> Reference:
+    """Return the reference of a hit whose place is known, or known to be nowhere."""
     token = sign(
         workspace_id=document.workspace_id, root_key=document.root.key, document_id=document.id, locator=locator
     )
-    return Reference(document=document, hit=hit, locator=locator, token=token, also_at=also_at)
-
-
-def place_hit(hit: SearchHit, source_map: SourceMap, resource: Resource) -> Locator | None:
-    """Find the hit in our derived text: at the provider's offsets when they hold its text, else by the text itself.
-
-    Several places with the same text and no offset that decides: ambiguous, so no place is claimed.
-    """
-    index = LineIndex(source_map.text)
-    if hit.content and source_map.text[hit.char_start : hit.char_end] == hit.content:
-        chars = (hit.char_start, hit.char_end)
-        return locate(source_map, resource, lines=index.range_of(*chars), chars=chars)
-    spans = QuoteFinder(source_map.text).find(QuoteAnchor.of(hit.content))
-    if len(spans) != 1:
-        return None
-    chars = (spans[0].start, spans[0].end)
-    return locate(source_map, resource, lines=index.range_of(*chars), chars=chars)
+    return Reference(
+        document=document,
+        hit=hit,
+        locator=locator,
+        token=token,
+        also_at=also_at,
+        indexed_text="" if placer.is_foreign else hit.content,
+    )
 
 
 def citation_of(locator: Locator) -> Citation:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from django.conf import settings
 from django.db.models import Q
 
 from knowledge.models import Document, DocumentTag, KnowledgeBase
-from knowledge.parsing.source_map import SourceMap
-from knowledge.providers.base import ProviderDocumentId, ProviderError, SearchHit, SearchOutcome, SearchRequest
-from knowledge.querysets import SEARCHABLE, readable_documents, reads_of, visible_kbs
-from knowledge.services import parsing, references
-from knowledge.services.ingest import kb_ref
-from knowledge.services.providers import Link, grouped
+from knowledge.providers.base import ProviderDocumentId, ProviderError, SearchHit, SearchRequest
+from knowledge.querysets import SEARCHABLE, kbs_in, readable_documents, reads_of
+from knowledge.services import references
+from knowledge.services.asking import Asking, Found, Part, Silent
+from knowledge.services.placing import Placers
 from knowledge.services.references import Reference
 from mnote.exceptions import Invalid, NotFound
 from mnote.models import Root, Workspace
@@ -23,7 +23,6 @@ from mnote.principals import Principal
 from mnote.selectors import access
 
 MAX_TOP_K = 50
-_RRF_K = 60
 #: How often a search that lost hits to filters is asked again with a larger limit.
 _ROUNDS = 3
 _GROWTH = 5
@@ -44,19 +43,23 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """References, best first, and what was left out: hits of no registry row, and hits the caller may not read.
+    """References, best first, and what was left out: hits of no registry row, hits whose passage does not stand in our
+    text, and hits the caller may not read.
 
-    `unreachable` lists the kinds of providers that did not answer; the others' results still stand.
+    `silent` tells which knowledge bases could not be searched; the others' results still stand. `failure` is set when
+    none could.
     """
 
     references: tuple[Reference, ...]
     kbs: tuple[KnowledgeBase, ...]
     dropped_unmapped: int = 0
+    dropped_unplaced: int = 0
     dropped_forbidden: int = 0
     candidates: int = 0
     milliseconds: int = 0
     mode: str = "hybrid"
-    unreachable: tuple[str, ...] = ()
+    silent: tuple[Silent, ...] = ()
+    failure: ProviderError | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -64,47 +67,89 @@ class SearchResult:
 class _Mapped:
     references: list[Reference] = field(default_factory=list)
     unmapped: int = 0
+    unplaced: int = 0
     forbidden: int = 0
 
 
 def search(*, principal: Principal, scope: Scope, query: str, top_k: int = 10, mode: str = "hybrid") -> SearchResult:
-    """Find passages. Raises Invalid for an empty query, NotFound when a named KB is not visible."""
+    """Find passages. Raises Invalid for an empty query, NotFound when a named KB is not visible, ProviderError when no
+    provider answers."""
+    result = look(principal=principal, scope=scope, query=query, top_k=top_k, mode=mode)
+    if result.failure is not None:
+        raise result.failure
+    return result
+
+
+def look(
+    *,
+    principal: Principal,
+    scope: Scope,
+    query: str,
+    top_k: int = 10,
+    mode: str = "hybrid",
+    failed: dict[str, ProviderError] | None = None,
+) -> SearchResult:
+    """Do the same, but return a `failure` when no provider answers. `failed` holds providers that did not answer just
+    before, by the key of their link: they are not waited for again, and those of this search join them."""
     if not query.strip():
         raise Invalid(errors={"query": [{"message": "This field may not be blank.", "code": "blank"}]})
     started = time.monotonic()
     top_k = max(1, min(top_k, MAX_TOP_K))
     kbs = _kbs(principal, scope)
-    allowed = _allowed(principal, scope, kbs)
-    mapped, outcomes, unreachable = _ask(scope, kbs, allowed, query, top_k, mode)
+    asking = Asking.of(kbs, seconds=settings.MNOTE_SEARCH_SECONDS, failed=failed if failed is not None else {})
+    request = SearchRequest(
+        workspace_id=scope.workspace.id,
+        kbs=(),
+        query=query,
+        limit=top_k * 2,
+        document_ids=_ids(principal, scope, kbs),
+        mode=mode,
+    )
+    asking.start(request)
+    # The rights are looked up while the services think; nothing of what they find is told before.
+    allowed = _allowed(principal, scope, request.document_ids)
+    if allowed is None:
+        return _nothing_visible(scope, mode)
+    mapped = _ask(asking, request, allowed, top_k)
     return SearchResult(
         references=tuple(mapped.references[:top_k]),
         kbs=tuple(kbs),
         dropped_unmapped=mapped.unmapped,
+        dropped_unplaced=mapped.unplaced,
         dropped_forbidden=mapped.forbidden,
-        candidates=sum(len(outcome.hits) for outcome in outcomes),
+        candidates=sum(len(outcome.hits) for outcome in asking.outcomes),
         milliseconds=int((time.monotonic() - started) * 1000),
         mode=mode,
-        unreachable=unreachable,
-        notes=tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes)),
+        silent=tuple(asking.silent),
+        failure=asking.failure,
+        notes=tuple(dict.fromkeys(note for outcome in asking.outcomes for note in outcome.notes)),
     )
 
 
 def _kbs(principal: Principal, scope: Scope) -> list[KnowledgeBase]:
-    visible = visible_kbs(principal, scope.workspace).select_related("workspace", "profile")
-    if not scope.kb_ids:
-        return list(visible.order_by("id"))
-    chosen = list(visible.filter(id__in=scope.kb_ids).order_by("id"))
-    if len(chosen) != len(set(scope.kb_ids)):
+    """Return the knowledge bases of the scope that a token, if the principal is one, may use."""
+    kbs = kbs_in(principal, [scope.workspace.pk]).select_related("profile").order_by("id")
+    chosen = list(kbs.filter(id__in=scope.kb_ids) if scope.kb_ids else kbs)
+    if scope.kb_ids and len(chosen) != len(set(scope.kb_ids)):
         raise NotFound
+    for kb in chosen:
+        kb.workspace = scope.workspace
     return chosen
+
+
+def _nothing_visible(scope: Scope, mode: str) -> SearchResult:
+    if scope.kb_ids:
+        raise NotFound
+    return SearchResult(references=(), kbs=(), mode=mode)
 
 
 @dataclass(frozen=True, slots=True)
 class _Allowed:
     """Which registry rows may answer: those of `root_id`, if given, that the caller may read and the filters want.
-    `ids` narrows the provider's search where there are filters."""
+    `ids` narrows the provider's search where there are filters. `roots` are those of the workspace."""
 
     may_read: Callable[[Document], bool]
+    roots: Mapping[int, Root]
     root_id: int | None
     wanted: Q
     ids: tuple[ProviderDocumentId, ...]
@@ -117,19 +162,31 @@ class _Allowed:
         return set(Document.objects.filter(self.wanted, pk__in=mine).values_list("pk", flat=True))
 
 
-def _allowed(principal: Principal, scope: Scope, kbs: Sequence[KnowledgeBase]) -> _Allowed:
-    wanted = _wanted(scope)
-    narrow = bool(scope.document_ids or scope.paths or scope.tags or scope.source_types)
-    ids: tuple[ProviderDocumentId, ...] = ()
-    if narrow:
-        readable = readable_documents(principal, scope.workspace)
-        if scope.root is not None:
-            readable = readable.filter(root=scope.root)
-        rows = readable.filter(wanted, SEARCHABLE, kb__in=kbs).exclude(provider_knowledge_id="")
-        found = rows.values_list("provider_knowledge_id", flat=True).distinct()
-        ids = tuple(ProviderDocumentId(each) for each in found) or (ProviderDocumentId(""),)
-    root_id = scope.root.pk if scope.root is not None else None
-    return _Allowed(may_read=reads_of(principal, scope.workspace), root_id=root_id, wanted=wanted, ids=ids)
+def _ids(principal: Principal, scope: Scope, kbs: Sequence[KnowledgeBase]) -> tuple[ProviderDocumentId, ...]:
+    """Return the provider documents that filters leave; none where nothing filters, one that nobody has where nothing
+    is left."""
+    if not (scope.document_ids or scope.paths or scope.tags or scope.source_types):
+        return ()
+    readable = readable_documents(principal, scope.workspace)
+    if scope.root is not None:
+        readable = readable.filter(root=scope.root)
+    rows = readable.filter(_wanted(scope), SEARCHABLE, kb__in=kbs).exclude(provider_knowledge_id="")
+    found = rows.values_list("provider_knowledge_id", flat=True).distinct()
+    return tuple(ProviderDocumentId(each) for each in found) or (ProviderDocumentId(""),)
+
+
+def _allowed(principal: Principal, scope: Scope, ids: tuple[ProviderDocumentId, ...]) -> _Allowed | None:
+    """Return None when the workspace is not visible."""
+    if not access.is_visible(principal, scope.workspace):
+        return None
+    roots = {root.pk: root for root in Root.objects.filter(workspace=scope.workspace)}
+    return _Allowed(
+        may_read=reads_of(principal, list(roots.values())),
+        roots=roots,
+        root_id=scope.root.pk if scope.root is not None else None,
+        wanted=_wanted(scope),
+        ids=ids,
+    )
 
 
 def _wanted(scope: Scope) -> Q:
@@ -156,86 +213,85 @@ def _below(path: str) -> Q:
     return access.covered_by(path)
 
 
-def _ask(
-    scope: Scope, kbs: Sequence[KnowledgeBase], allowed: _Allowed, query: str, top_k: int, mode: str
-) -> tuple[_Mapped, list[SearchOutcome], tuple[str, ...]]:
-    """Ask every provider; ask again for more while filters left fewer than `top_k` and there is more to have."""
-    by_link = grouped(kbs)
-    limit = top_k * 2
+def _ask(asking: Asking, request: SearchRequest, allowed: _Allowed, top_k: int) -> _Mapped:
+    """Take what every provider answers; ask again for more while filters left fewer than `top_k` and there is more to
+    have."""
     for round_number in range(_ROUNDS):
-        outcomes, unreachable = _ask_once(scope, by_link, allowed, query, limit, mode)
-        mapped = _map(_fused([outcome.hits for outcome in outcomes]), kbs, allowed, top_k)
-        if len(mapped.references) >= top_k or not any(outcome.more for outcome in outcomes):
+        asking.finish()
+        mapped = _map(asking, allowed, top_k)
+        if len(mapped.references) >= top_k or not asking.has_more:
             break
-        limit *= _GROWTH ** (round_number + 1)
-    return mapped, outcomes, unreachable
-
-
-def _ask_once(
-    scope: Scope, by_link: Mapping[Link, list[KnowledgeBase]], allowed: _Allowed, query: str, limit: int, mode: str
-) -> tuple[list[SearchOutcome], tuple[str, ...]]:
-    outcomes: list[SearchOutcome] = []
-    unreachable: list[str] = []
-    for link, kbs in by_link.items():
-        request = SearchRequest(
-            workspace_id=scope.workspace.id,
-            kbs=tuple(kb_ref(kb) for kb in kbs),
-            query=query,
-            limit=limit,
-            document_ids=allowed.ids,
-            mode=mode,
-        )
-        try:
-            outcomes.append(link.provider().search(request))
-        except ProviderError:
-            if len(by_link) == 1:
-                raise
-            unreachable.append(link.kind)
-    return outcomes, tuple(dict.fromkeys(unreachable))
-
-
-def _fused(lists: Sequence[Sequence[SearchHit]]) -> list[SearchHit]:
-    """Merge several providers' answers by rank: their scores mean nothing beside each other."""
-    if len(lists) == 1:
-        return list(lists[0])
-    ranked = [(1 / (_RRF_K + rank), -place, hit) for place, hits in enumerate(lists) for rank, hit in enumerate(hits)]
-    return [hit for _, _, hit in sorted(ranked, key=lambda item: item[:2], reverse=True)]
-
-
-def _map(hits: Sequence[SearchHit], kbs: Sequence[KnowledgeBase], allowed: _Allowed, top_k: int) -> _Mapped:
-    rows = _rows(hits, kbs)
-    readable = allowed.of([row for found in rows.values() for row in found])
-    mapped = _Mapped()
-    maps: dict[str, SourceMap | None] = {}
-    for hit in hits:
-        found = rows.get(hit.provider_document_id, [])
-        theirs = [row for row in found if row.pk in readable]
-        if not found:
-            mapped.unmapped += 1
-        elif not theirs:
-            mapped.forbidden += 1
-        elif len(mapped.references) < top_k:
-            mapped.references.append(_reference(hit, theirs, maps))
+        request = replace(request, limit=request.limit * _GROWTH ** (round_number + 1))
+        asking.start(request)
     return mapped
 
 
-def _rows(hits: Sequence[SearchHit], kbs: Sequence[KnowledgeBase]) -> dict[str, list[Document]]:
-    """Return the live registry rows behind the hits, by provider document, in path order."""
-    ids = {hit.provider_document_id for hit in hits}
-    documents = Document.objects.filter(SEARCHABLE, kb__in=kbs, provider_knowledge_id__in=ids)
-    rows: dict[str, list[Document]] = defaultdict(list)
+def _map(asking: Asking, allowed: _Allowed, top_k: int) -> _Mapped:
+    found = asking.found()
+    rows = _rows(asking.parts, allowed.roots)
+    readable = allowed.of([row for group in rows.values() for row in group])
+    mapped = _Mapped()
+    candidates: list[tuple[Found, list[Document]]] = []
+    for each in found:
+        theirs = rows.get(_key(each.part, each.hit), [])
+        mine = [row for row in theirs if row.pk in readable]
+        mapped.unmapped += not theirs
+        mapped.forbidden += bool(theirs) and not mine
+        if mine:
+            candidates.append((each, mine))
+    _place(candidates, mapped, top_k)
+    return mapped
+
+
+def _place(candidates: Sequence[tuple[Found, list[Document]]], mapped: _Mapped, top_k: int) -> None:
+    """Make references of the best hits, some at a time, until there are enough."""
+    placers = Placers()
+    at = 0
+    while len(mapped.references) < top_k and at < len(candidates):
+        some = candidates[at : at + top_k - len(mapped.references)]
+        placers.prepare(rows[0] for _, rows in some)
+        for found, rows in some:
+            reference = _reference(found, rows, placers)
+            if reference is None:
+                mapped.unplaced += 1
+            else:
+                mapped.references.append(reference)
+        at += len(some)
+
+
+def _key(part: Part, hit: SearchHit) -> tuple[str, str]:
+    return part.link.key, hit.provider_document_id
+
+
+def _rows(parts: Sequence[Part], roots: Mapping[int, Root]) -> dict[tuple[str, str], list[Document]]:
+    """Return the live registry rows behind the hits of each part, in path order. A provider's word counts only about
+    the knowledge bases it serves."""
+    wanted = Q(pk__in=[])
+    places: dict[str, tuple[str, KnowledgeBase]] = {}
+    for part in parts:
+        ids = {hit.provider_document_id for hit in part.outcome.hits} if part.outcome else set()
+        places |= {kb.pk: (part.link.key, kb) for kb in part.kbs}
+        if ids:
+            wanted |= Q(kb__in=part.kbs, provider_knowledge_id__in=ids)
+    rows: dict[tuple[str, str], list[Document]] = defaultdict(list)
     # Ordered here: asked to, the database goes through the whole knowledge base in that order.
-    for document in sorted(documents.select_related("root", "kb"), key=lambda row: (row.sort_path, row.id)):
-        rows[document.provider_knowledge_id].append(document)
+    for document in sorted(Document.objects.filter(SEARCHABLE, wanted), key=lambda row: (row.sort_path, row.id)):
+        key, document.kb = places[document.kb_id]
+        if document.root_id in roots:
+            document.root = roots[document.root_id]
+        rows[key, document.provider_knowledge_id].append(document)
     return rows
 
 
-def _reference(hit: SearchHit, rows: Sequence[Document], maps: dict[str, SourceMap | None]) -> Reference:
+def _reference(found: Found, rows: Sequence[Document], placers: Placers) -> Reference | None:
+    """Return the reference of a hit; None for another's passage that does not stand in our text."""
     document, others = rows[0], rows[1:]
-    key = f"{document.indexed_hash} {document.name}"
-    if key not in maps:
-        maps[key] = parsing.known(
-            workspace_id=document.workspace_id, source_hash=document.indexed_hash, name=document.name
-        )
+    assert found.part.provider is not None  # noqa: S101 it has answered
+    placer = placers.of(document, found.part.provider)
+    locator = placer.cite(found.hit)
+    if locator is None and placer.is_foreign and placer.source_map is not None:
+        return None
     also_at = tuple(dict.fromkeys(row.source_path for row in others if row.source_path != document.source_path))
-    return references.build(document=document, hit=hit, source_map=maps[key], also_at=also_at)
+    return references.at(
+        document=document, hit=found.hit, placer=placer, locator=locator or placer.nowhere, also_at=also_at
+    )

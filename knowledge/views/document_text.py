@@ -169,10 +169,10 @@ class ChunksTab:
         return ChunkCard(
             id=placed.chunk.chunk_id,
             number=placed.chunk.index + 1,
-            section=" › ".join(placed.chunk.section_path),
+            section=" › ".join(placed.chunk.section_path or locator.section_path),
             place=place_label(locator),
             url=open_url(document.root, locator, self._token(locator)),
-            html=marked(placed.chunk.content, self.finding.words),
+            html=marked(placed.text, self.finding.words),
             is_exact=not locator.degraded,
         )
 

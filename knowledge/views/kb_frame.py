@@ -259,7 +259,12 @@ class KBFrame:
         if since is None:
             return None
         text = _("The indexing service fails since %(time)s. It is tried again by itself; searching still works.")
-        return Strip(kind="bad", sentence=text % {"time": calendar_words(since)})
+        if self.head.is_served_outside:
+            text = _(
+                "“%(name)s” does not work since %(time)s. Documents open as before; searching and indexing here work "
+                "again by themselves as soon as it answers."
+            )
+        return Strip(kind="bad", sentence=text % {"name": self.kb.provider_name, "time": calendar_words(since)})
 
     def _paused(self) -> Strip | None:
         if self.kb.paused_at is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -32,7 +33,7 @@ from knowledge.views.choosing import principal_of
 from knowledge.views.search_choices import COUNTS, Chosen, chosen_of, reads_everything
 from mnote.exceptions import AppError, Invalid, NotFound
 from mnote.models import Workspace
-from mnote.templatetags.mnote_ui import page_url
+from mnote.templatetags.mnote_ui import calendar_words, page_url
 
 EXCERPT_CHARS = 420
 _BLANK_LINES = re.compile(r"\n\s*\n")
@@ -183,6 +184,17 @@ class SearchPage:
     def problem(self) -> AppError | None:
         """Why there is no answer: the indexing service failed."""
         return self._outcome[1]
+
+    @property
+    def silent(self) -> list[search_words.Words]:
+        """What could not be searched, each in a sentence."""
+        return search_words.silent(self.result.found.silent) if self.result else []
+
+    @property
+    def down_since(self) -> str:
+        """Since when the service fails that gives no answer, "" where nobody knows."""
+        since = self.problem.extra.get("since") if self.problem else None
+        return calendar_words(datetime.fromisoformat(since)) if since else ""
 
     @cached_property
     def hits(self) -> list[HitView]:
@@ -345,7 +357,7 @@ def _closed_up(html: SafeString) -> SafeString:
 
 def _without_heading(reference: Reference) -> str:
     """Return the passage without the heading it begins with, which stands above it as its section already."""
-    text = reference.locator.quote or reference.hit.content
+    text = reference.quote
     heading, _newline, rest = text.partition("\n")
     title = reference.locator.section_path[-1:]
     is_repeated = heading.startswith("#") and (heading.strip("# \t"),) == title and bool(rest.strip())

@@ -9,9 +9,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from knowledge.models import KnowledgeBase
-from mnote.templatetags.mnote_ui import number
+from knowledge.services.asking import Silent
+from mnote.templatetags.mnote_ui import calendar_words, number
 
 Words = str | Promise
+#: Knowledge bases that are named in one sentence.
+_NAMED = 3
 
 #: How a provider says that it found a passage -> how people are told.
 _FOUND_BY: dict[str, Words] = {
@@ -30,6 +33,7 @@ _SCORE_KINDS: dict[str, Words] = {
 }
 _NOTES: dict[str, Words] = {
     "no-words": gettext_lazy("The question holds no word that can be looked for."),
+    "knowledge-base-missing": gettext_lazy("A knowledge base has no index at its service yet, or lost it."),
     "query-cut": gettext_lazy("The question was too long; only its beginning was used."),
     "index-outdated": gettext_lazy("The index is of an older version; results may be incomplete."),
     "index-rebuilding": gettext_lazy("The index is being built anew; results may be incomplete."),
@@ -58,6 +62,29 @@ def raw_score(score: float | None) -> str:
 
 def notes(codes: Iterable[str]) -> list[Words]:
     return [_NOTES.get(code, code) for code in codes]
+
+
+def silent(found: Iterable[Silent]) -> list[Words]:
+    """Say which knowledge bases could not be searched, why in two words, and since when."""
+    return [_silent(each) for each in found]
+
+
+def _silent(one: Silent) -> str:
+    facts = {"name": one.link.name, "kbs": _some(kb.name for kb in one.kbs)}
+    if one.since is None:
+        return _("“%(name)s” gave no answer for %(kbs)s. These are the results of the others.") % facts
+    facts["time"] = calendar_words(one.since)
+    return _("“%(name)s” does not work since %(time)s. These are the results without %(kbs)s.") % facts
+
+
+def _some(names: Iterable[str]) -> str:
+    """Name a few, and count the rest."""
+    every = [f"“{name}”" for name in names]
+    more = len(every) - _NAMED
+    if more <= 0:
+        return ", ".join(every)
+    rest = ngettext("%(count)d more", "%(count)d more", more) % {"count": more}
+    return ", ".join([*every[:_NAMED], rest])
 
 
 def count_words(count: int) -> str:

@@ -122,6 +122,11 @@ def workspaces_for(principal: Principal) -> QuerySet[Workspace]:
     return Workspace.objects.filter(visible, archived_at__isnull=True).order_by("name", "pk")
 
 
+def is_visible(principal: Principal, workspace: Workspace) -> bool:
+    """Say whether the principal can see a workspace."""
+    return workspaces_for(principal).order_by().filter(pk=workspace.pk).exists()
+
+
 def get_workspace(principal: Principal, workspace_id: str) -> Workspace:
     """Fetch a visible workspace.
 

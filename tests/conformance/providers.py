@@ -43,11 +43,13 @@ def weknora_live(folder: Path) -> Iterator[KnowledgeProvider]:
     config = WeKnoraConfig(
         url=os.environ["MNOTE_TEST_WEKNORA_URL"],
         key=os.environ["MNOTE_TEST_WEKNORA_KEY"],
-        embedding_model_id=os.environ.get("MNOTE_TEST_WEKNORA_MODEL", ""),
+        embedding_model_id=os.environ["MNOTE_TEST_WEKNORA_MODEL"],
     )
     yield WeKnoraProvider(config, MemoryLimiter())
 
 
+#: Where a real server is: set all, and every promise is asked of it as well.
+LIVE = ("MNOTE_TEST_WEKNORA_URL", "MNOTE_TEST_WEKNORA_KEY", "MNOTE_TEST_WEKNORA_MODEL")
 PROVIDERS: list[Maker] = [local, weknora, weknora_standard]
-if os.environ.get("MNOTE_TEST_WEKNORA_URL") and os.environ.get("MNOTE_TEST_WEKNORA_KEY"):
+if all(os.environ.get(name) for name in LIVE):
     PROVIDERS.append(weknora_live)

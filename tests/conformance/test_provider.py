@@ -337,6 +337,19 @@ def test_chunks_of_an_unknown_document_are_none(bench: Bench, kb: KBRef) -> None
     assert (page.chunks, page.total) == ((), 0)
 
 
+def test_chunk_is_found_by_its_id(bench: Bench, kb: KBRef, other_kb: KBRef) -> None:
+    document = bench.add(kb, GARDEN)
+    bench.add(other_kb, BACKUP)
+
+    for chunk in bench.provider.chunks(kb, document, offset=0, limit=100).chunks:
+        assert bench.provider.chunk(kb, chunk.chunk_id) == (document, chunk)
+        assert bench.provider.chunk(other_kb, chunk.chunk_id) is None
+
+
+def test_unknown_chunk_is_none(bench: Bench, kb: KBRef) -> None:
+    assert bench.provider.chunk(kb, "00000000-0000-4000-8000-000000000000") is None
+
+
 def test_chunks_name_their_sections(bench: Bench, kb: KBRef) -> None:
     document = bench.add(kb, GARDEN)
 

@@ -51,6 +51,7 @@ ROUTES = [
     _route("GET", "/knowledge/{document}/spans", "retrieve", weknora_passages.trace),
     _route("POST", "/knowledge/{document}/reparse", "ingest", weknora_documents.reparse),
     _route("POST", "/knowledge/{document}/cancel-parse", "ingest", weknora_documents.cancel),
+    _route("GET", "/chunks/by-id/{chunk}", "retrieve", weknora_passages.chunk),
     _route("GET", "/chunks/{document}", "retrieve", weknora_passages.chunks),
 ]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from tests.stubs.weknora_documents import seen_document
-from tests.stubs.weknora_replies import Ask, Reply, page, paging, success
+from tests.stubs.weknora_replies import Ask, Reply, not_found, page, paging, success
 from tests.stubs.weknora_work import look
-from tests.stubs.weknora_world import COLLISION, EMBEDDER_TEXTS, Document, Passage, World, stamp
+from tests.stubs.weknora_world import COLLISION, EMBEDDER_TEXTS, Document, World, stamp
 
 _STAGES = ("docreader", "chunking", "embedding", "multimodal", "postprocess")
 _MAX_PAGE = 100
@@ -19,8 +20,17 @@ def chunks(world: World, ask: Ask) -> Reply:
     document = seen_document(world, ask)
     types = ask.values("chunk_type") or ["text"]
     at, size = paging(ask, default=10, most=_MAX_PAGE)
-    rows = [_view(document, each, world) for each in document.passages if each.type in types]
+    rows = [_view(document, at, world) for at, each in enumerate(document.passages) if each.type in types]
     return page(rows, at=at, size=size)
+
+
+def chunk(world: World, ask: Ask) -> Reply:
+    for document in world.documents.values():
+        for number, passage in enumerate(document.passages):
+            if passage.id == ask.parts["chunk"]:
+                seen_document(world, replace(ask, parts={"document": document.id}))
+                return success(_view(document, number, world))
+    raise not_found("Chunk")
 
 
 def trace(world: World, ask: Ask) -> Reply:
@@ -107,9 +117,10 @@ def _span(document: Document, name: str, status: str, error: tuple[str, str] | N
     return span
 
 
-def _view(document: Document, passage: Passage, world: World) -> dict[str, Any]:
-    texts = [each for each in document.passages if each.type == passage.type]
-    at = texts.index(passage)
+def _view(document: Document, at: int, world: World) -> dict[str, Any]:
+    passage = document.passages[at]
+    before = [each.id for each in document.passages[:at][-1:]]
+    after = [each.id for each in document.passages[at + 1 : at + 2]]
     return {
         "id": passage.id,
         "seq_id": passage.seq,
@@ -127,8 +138,8 @@ def _view(document: Document, passage: Passage, world: World) -> dict[str, Any]:
         "status": 0,
         "start_at": passage.start,
         "end_at": passage.end,
-        "pre_chunk_id": texts[at - 1].id if at else "",
-        "next_chunk_id": texts[at + 1].id if at + 1 < len(texts) else "",
+        "pre_chunk_id": "".join(before),
+        "next_chunk_id": "".join(after),
         "chunk_type": passage.type,
         "parent_chunk_id": "",
         "relation_chunks": None,

@@ -110,7 +110,7 @@ def gate(status: int, text: str, **more: Any) -> Reply:
 
 
 def not_found(what: str = "Knowledge") -> Refused:
-    text = "Knowledge not found" if what == "Knowledge" else "knowledge base not found"
+    text = "knowledge base not found" if what == "kb" else f"{what} not found"
     return Refused(failure(404, 1003, text))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +20,7 @@ _WORD = re.compile(r"[^\W_]+")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _MAX_VARIABLES = 32_760
 _MAX_HITS = 500
+_KEPT = 8
 _VECTOR, _KEYWORD, _NEIGHBOUR = 0, 1, 2
 
 
@@ -94,18 +95,71 @@ def _candidates(world: World, kb: KB, body: dict[str, Any]) -> list[_Candidate]:
 
 def _rank(world: World, found: list[_Candidate], query: str, body: dict[str, Any]) -> list[_Candidate | None]:
     """One retriever alone gives its own scores; two are fused by rank. Equal scores come in any order."""
-    world.random.shuffle(found)
-    query_vector, query_words = _vector(query), set(_tokens(query))
+    index = _index([each.passage for each in found])
+    if not body.get("disable_vector_match"):
+        for at, cosine in index.near(query).items():
+            found[at].cosine = cosine
+    for at, words in index.worded(query).items():
+        found[at].words = words
     threshold = float(body.get("vector_threshold") or 0)
-    for each in found:
-        each.cosine = 0.0 if body.get("disable_vector_match") else _cosine(query_vector, _vector(each.passage.content))
-        counts = Counter(_tokens(each.passage.content))
-        each.words = sum(1e6 * math.sqrt(counts[word]) for word in query_words if counts[word])
+    world.random.shuffle(found)
     near = [each for each in found if each.cosine >= threshold] if not body.get("disable_vector_match") else []
     near.sort(key=lambda each: -each.cosine)
     worded = [each for each in found if each.words] if not body.get("disable_keywords_match") else []
     worded.sort(key=lambda each: -each.words)
     return list(_fuse(near, worded))
+
+
+class _Index:
+    """What passages hold, by what they hold."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._lengths: list[float] = []
+        self._features: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._words: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._sizes: list[int] = []
+        for at, text in enumerate(texts):
+            vector, words = _vector(text), Counter(_tokens(text))
+            self._sizes.append(words.total())
+            self._lengths.append(math.sqrt(sum(count * count for count in vector.values())))
+            for postings, counts in ((self._features, vector), (self._words, words)):
+                for name, count in counts.items():
+                    postings[name].append((at, count))
+
+    def near(self, query: str) -> dict[int, float]:
+        """The nearness of meaning of each passage that has something in common with the query."""
+        wanted = _vector(query)
+        length = math.sqrt(sum(count * count for count in wanted.values()))
+        shared: defaultdict[int, int] = defaultdict(int)
+        for feature, times in wanted.items():
+            for at, count in self._features.get(feature, ()):
+                shared[at] += times * count
+        return {at: total / (length * self._lengths[at]) for at, total in shared.items()}
+
+    def worded(self, query: str) -> dict[int, float]:
+        """BM25 of each passage that holds a word of the query, in the large numbers of the server."""
+        scores: defaultdict[int, float] = defaultdict(float)
+        usual = sum(self._sizes) / max(1, len(self._sizes))
+        for word in set(_tokens(query)):
+            postings = self._words.get(word, [])
+            rarity = math.log(1 + (len(self._sizes) - len(postings) + 0.5) / (len(postings) + 0.5))
+            for at, count in postings:
+                length = 1.2 * (0.25 + 0.75 * self._sizes[at] / usual)
+                scores[at] += 1e6 * rarity * count * 2.2 / (count + length)
+        return scores
+
+
+_indexes: OrderedDict[tuple[int, ...], _Index] = OrderedDict()
+
+
+def _index(passages: Sequence[Passage]) -> _Index:
+    """Return the index of some passages, kept until they are others."""
+    key = tuple(hash(each.content) for each in passages)
+    if key not in _indexes:
+        _indexes[key] = _Index([each.content for each in passages])
+        while len(_indexes) > _KEPT:
+            _indexes.popitem(last=False)
+    return _indexes[key]
 
 
 def _fuse(near: list[_Candidate], worded: list[_Candidate]) -> list[_Candidate]:
@@ -169,7 +223,6 @@ def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-@lru_cache(maxsize=4096)
 def _tokens(text: str) -> tuple[str, ...]:
     """Words as the keyword index has them: whole words, Han characters alone and in pairs."""
     found: list[str] = []
@@ -179,7 +232,6 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=4096)
 def _vector(text: str) -> Counter[str]:
     """What an embedding model makes of a text: parts of words, so that inflection matters little, in one writing."""
     features: Counter[str] = Counter()
@@ -189,9 +241,3 @@ def _vector(text: str) -> Counter[str]:
         marked = f"^{word}$"
         features.update(marked[at : at + 3] for at in range(len(marked) - 2) if not _HAN.search(marked[at : at + 3]))
     return features
-
-
-def _cosine(one: Counter[str], other: Counter[str]) -> float:
-    shared = sum(count * other[feature] for feature, count in one.items())
-    lengths = math.sqrt(sum(n * n for n in one.values())) * math.sqrt(sum(n * n for n in other.values()))
-    return shared / lengths if lengths else 0.0

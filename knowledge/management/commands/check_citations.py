@@ -15,14 +15,18 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from knowledge.models import KnowledgeBase
-from knowledge.services import drain, fidelity, fidelity_edits, first_run, sync
+from knowledge.services import fidelity, fidelity_edits, fidelity_setup
 from knowledge.services.fidelity import Tally
 from mnote.principals import Principal
 
 _COLUMNS = ("sampled", "exact", "moved", "changed", "gone", "degraded", "wrong", "missed")
 _INSIDE = "MNOTE_CHECK_CITATIONS"
 _WANTED = 0.995
+_CONNECTION = {
+    "url": "MNOTE_TEST_WEKNORA_URL",
+    "key": "MNOTE_TEST_WEKNORA_KEY",
+    "model": "MNOTE_TEST_WEKNORA_MODEL",
+}
 
 
 class Command(BaseCommand):
@@ -32,7 +36,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder")
-        parser.add_argument("--provider", default="local")
+        parser.add_argument(
+            "--provider", default="local", choices=["local", "weknora"],
+            help=f"weknora: at a server, which {', '.join(_CONNECTION.values())} name",
+        )  # fmt: skip
         parser.add_argument("--edits", action="store_true", help="again after changes made to a copy")
         parser.add_argument("--limit", type=int, default=1000, help="how many sentences")
         parser.add_argument("--json", action="store_true")
@@ -41,6 +48,8 @@ class Command(BaseCommand):
         place = Path(folder).resolve()
         if not place.is_dir():
             raise CommandError("This is not a folder.")
+        if provider != "local" and _connection() is None:
+            raise CommandError(f"Set {', '.join(_CONNECTION.values())} to check at a server.")
         if os.environ.get(_INSIDE):
             sys.exit(self._inside(place, provider, edits=edits, limit=limit, as_json=json))
         with tempfile.TemporaryDirectory(prefix="mnote-check-") as scratch:
@@ -49,15 +58,16 @@ class Command(BaseCommand):
     def _inside(self, folder: Path, provider: str, *, edits: bool, limit: int, as_json: bool) -> int:
         """Run in a process of our own, whose data folder is a scratch folder."""
         call_command("migrate", verbosity=0)
-        ready = first_run.prepare(folder=os.fsencode(folder), provider=provider)
+        connection = _connection() if provider != "local" else None
+        ready = fidelity_setup.prepare(folder=os.fsencode(folder), connection=connection)
         principal = Principal(user=ready.owner)
-        _level(ready.kb)
+        fidelity_setup.level(ready.kb)
         samples = fidelity.take_samples(ready.kb, limit=limit)
         said = (lambda _line: None) if as_json else self.stderr.write
         tallies = {"asIs": fidelity.check(principal=principal, kb=ready.kb, samples=samples, say=said)}
         if edits:
             expected = fidelity_edits.edit(os.fsencode(folder), samples)
-            _level(ready.kb)
+            fidelity_setup.level(ready.kb)
             tallies["afterEdits"] = fidelity.check_after(principal=principal, samples=samples, expected=expected)
         self._print(tallies, as_json=as_json)
         return 0 if all(_is_good(tally) for tally in tallies.values()) else 1
@@ -98,12 +108,10 @@ def _given(folder: Path) -> str:
     return next(argument for argument in sys.argv[2:] if Path(argument).resolve() == folder)
 
 
-def _level(kb: KnowledgeBase) -> None:
-    """Look at every source and work through what that found, here and now."""
-    for source in kb.sources.select_related("kb__workspace", "root"):
-        sync.sync_source(source=source, order=sync.Order())
-    while drain.drain(kb=kb, worker="check").more:
-        pass
+def _connection() -> dict[str, str] | None:
+    """Return where the server is, None where that is not said."""
+    found = {name: os.environ.get(variable, "") for name, variable in _CONNECTION.items()}
+    return found if all(found.values()) else None
 
 
 def _is_good(tally: Tally) -> bool:

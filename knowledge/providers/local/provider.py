@@ -128,6 +128,12 @@ class LocalProvider:
             found = reads.chunks(connection, document, offset=offset, limit=limit) if total else ()
         return ChunkPage(chunks=found, total=total)
 
+    def chunk(self, kb: KBRef, chunk_id: str) -> tuple[ProviderDocumentId, Chunk] | None:
+        block = self.get_block(kb.workspace_id, chunk_id)
+        if block is None or not self._holds(kb, ProviderDocumentId(block.resource_id)):
+            return None
+        return ProviderDocumentId(block.resource_id), reads.chunk_of(block)
+
     def timeline(self, kb: KBRef, document: ProviderDocumentId) -> tuple[Stage, ...]:  # noqa: ARG002 there is none
         return ()
 

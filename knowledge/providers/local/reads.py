@@ -106,7 +106,7 @@ def chunks(connection: apsw.Connection, resource_id: str, *, offset: int, limit:
     blocks = connection.execute(
         f"{_BLOCK} WHERE resource_id = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?", (resource_id, offset, limit)
     )
-    return tuple(_chunk(_block(row)) for row in blocks)
+    return tuple(chunk_of(_block(row)) for row in blocks)
 
 
 def block(connection: apsw.Connection, block_id: str) -> StoredBlock | None:
@@ -148,7 +148,8 @@ def parsers(connection: apsw.Connection) -> set[tuple[str, str]]:
     return set(connection.execute("SELECT DISTINCT provider, parser_revision FROM evidence_resource"))
 
 
-def _chunk(stored: StoredBlock) -> Chunk:
+def chunk_of(stored: StoredBlock) -> Chunk:
+    """Return a block as a passage."""
     return Chunk(
         chunk_id=stored.block_id,
         index=stored.ordinal,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+from urllib.parse import quote
 
 from knowledge.providers.base import ProviderProtocolError
 from knowledge.providers.weknora import transport
@@ -44,17 +45,18 @@ class Page(Generic[Row]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One search of one knowledge base. `document_ids` empty narrows nothing."""
+    """One search of one knowledge base. `document_ids` empty narrows nothing; `ends` is in monotonic seconds."""
 
     text: str
     count: int
     document_ids: Sequence[str] = ()
     vector_threshold: float = 0.0
     without_vectors: bool = False
+    ends: float | None = None
 
 
 class Client:
-    """Typed calls. Each may raise ProviderError."""
+    """Typed calls. Each may raise ProviderError. `ends`, in monotonic seconds, bounds a call somebody waits for."""
 
     def __init__(self, line: Transport) -> None:
         self._line = line
@@ -126,13 +128,13 @@ class Client:
         body = self._line.call("GET", f"{_API}/knowledge-bases/{kb_id}/knowledge", params=params)
         return _page(body, document_row)
 
-    def documents_by_id(self, ids: Sequence[str]) -> list[DocumentRow]:
+    def documents_by_id(self, ids: Sequence[str], *, ends: float | None = None) -> list[DocumentRow]:
         """The documents that exist among up to MAX_IDS ids, in any order."""
-        rows = _data(self._line.call("GET", f"{_API}/knowledge/batch", params={"ids": list(ids)}))
+        rows = _data(self._line.call("GET", f"{_API}/knowledge/batch", params={"ids": list(ids)}, ends=ends))
         return [document_row(row) for row in _list(rows)]
 
-    def trace(self, document_id: str) -> TraceRow:
-        return trace_row(_data(self._line.call("GET", f"{_API}/knowledge/{document_id}/spans")))
+    def trace(self, document_id: str, *, ends: float | None = None) -> TraceRow:
+        return trace_row(_data(self._line.call("GET", f"{_API}/knowledge/{document_id}/spans", ends=ends)))
 
     def reparse(self, document_id: str) -> DocumentRow:
         """An empty body of no known length is refused, so an empty object goes along."""
@@ -147,9 +149,16 @@ class Client:
 
     # passages
 
-    def chunks(self, document_id: str, *, page: int = 1, size: int = MAX_CHUNKS) -> Page[ChunkRow]:
+    def chunks(
+        self, document_id: str, *, page: int = 1, size: int = MAX_CHUNKS, ends: float | None = None
+    ) -> Page[ChunkRow]:
         params = {"page": page, "page_size": size, "chunk_type": "text"}
-        return _page(self._line.call("GET", f"{_API}/chunks/{document_id}", params=params), chunk_row)
+        return _page(self._line.call("GET", f"{_API}/chunks/{document_id}", params=params, ends=ends), chunk_row)
+
+    def chunk(self, chunk_id: str, *, ends: float | None = None) -> ChunkRow:
+        """Raises NotThere."""
+        path = f"{_API}/chunks/by-id/{quote(chunk_id, safe='')}"
+        return chunk_row(_data(self._line.call("GET", path, ends=ends)))
 
     def search(self, kb_id: str, query: Query) -> list[HitRow]:
         """The best passages without their neighbours."""
@@ -164,7 +173,7 @@ class Client:
         if query.without_vectors:
             body["disable_vector_match"] = True
         path = f"{_API}/knowledge-bases/{kb_id}/hybrid-search"
-        answer = self._line.call("POST", path, timeouts=transport.SEARCH, repeat=True, json=body)
+        answer = self._line.call("POST", path, timeouts=transport.SEARCH, repeat=True, ends=query.ends, json=body)
         return [hit_row(row) for row in _list(_data(answer))]
 
 

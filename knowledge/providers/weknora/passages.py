@@ -14,7 +14,7 @@ from knowledge.providers.weknora.sending import SHIFTS
 NOWHERE = (-1, -1)
 
 
-def page(client: Client, row: DocumentRow, *, offset: int, limit: int) -> ChunkPage:
+def page(client: Client, row: DocumentRow, *, offset: int, limit: int, ends: float) -> ChunkPage:
     """Return passages `offset` to `offset + limit`. The server gives pages of its own size, and ever slower ones."""
     rows: list[ChunkRow] = []
     at = offset // MAX_CHUNKS
@@ -22,11 +22,11 @@ def page(client: Client, row: DocumentRow, *, offset: int, limit: int) -> ChunkP
     total = offset + limit
     while at * MAX_CHUNKS < min(offset + limit, total):
         at += 1
-        found = client.chunks(row.id, page=at)
+        found = client.chunks(row.id, page=at, ends=ends)
         rows += found.rows
         total = found.total
     wanted = rows[skip : skip + limit]
-    return ChunkPage(chunks=tuple(_chunk(each, row.metadata) for each in wanted), total=total)
+    return ChunkPage(chunks=tuple(chunk_of(each, row) for each in wanted), total=total)
 
 
 def hinted(chunk: ChunkRow, metadata: Mapping[str, str]) -> tuple[int, int]:
@@ -44,8 +44,9 @@ def proven(text: str, passage: SearchHit | Chunk) -> tuple[int, int] | None:
     return None if found is None else prepared.shifts.to_ours(*found)
 
 
-def _chunk(row: ChunkRow, metadata: Mapping[str, str]) -> Chunk:
-    start, end = hinted(row, metadata)
+def chunk_of(row: ChunkRow, document: DocumentRow) -> Chunk:
+    """Return a passage of a document in our words."""
+    start, end = hinted(row, document.metadata)
     return Chunk(
         chunk_id=row.id,
         index=row.index,

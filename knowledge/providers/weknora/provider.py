@@ -29,12 +29,15 @@ from knowledge.providers.base import (
 from knowledge.providers.weknora import checking, deletion, passages, polling, search, timeline, uploads
 from knowledge.providers.weknora.config import WeKnoraConfig
 from knowledge.providers.weknora.connection import Connection
-from knowledge.providers.weknora.errors import ModelMissing, NotThere
+from knowledge.providers.weknora.errors import KeyLimited, ModelMissing, NotThere, OutOfScope
 from knowledge.providers.weknora.failures import is_final
 from knowledge.providers.weknora.kbs import KnowledgeBases
 from knowledge.providers.weknora.limiter import Limiter
 from knowledge.providers.weknora.rows import DocumentRow
 from knowledge.providers.weknora.states import rows_by_id
+
+#: Somebody looks at a page meanwhile.
+_LOOK_SECONDS = 8.0
 
 
 class WeKnoraProvider:
@@ -96,14 +99,24 @@ class WeKnoraProvider:
         return passages.proven(text, passage)
 
     def chunks(self, kb: KBRef, document: ProviderDocumentId, *, offset: int, limit: int) -> ChunkPage:
-        row = self._row(kb, document)
+        ends = _soon()
+        row = self._row(kb, document, ends=ends)
         if row is None:
             return ChunkPage(chunks=(), total=0)
-        return passages.page(self._client, row, offset=offset, limit=limit)
+        return passages.page(self._client, row, offset=offset, limit=limit, ends=ends)
+
+    def chunk(self, kb: KBRef, chunk_id: str) -> tuple[ProviderDocumentId, Chunk] | None:
+        ends = _soon()
+        try:
+            chunk = self._client.chunk(chunk_id, ends=ends)
+        except (NotThere, OutOfScope, KeyLimited):
+            return None
+        row = self._row(kb, ProviderDocumentId(chunk.document_id), ends=ends) if chunk.type == "text" else None
+        return None if row is None else (ProviderDocumentId(row.id), passages.chunk_of(chunk, row))
 
     def timeline(self, kb: KBRef, document: ProviderDocumentId) -> tuple[Stage, ...]:  # noqa: ARG002 ids are unique
         try:
-            return timeline.stages(self._client.trace(document))
+            return timeline.stages(self._client.trace(document, ends=_soon()))
         except NotThere:
             return ()
 
@@ -140,9 +153,13 @@ class WeKnoraProvider:
         """The states are as the rows tell them: passages are not counted here."""
         return polling.all_states(self._connection, kb)
 
-    def _row(self, kb: KBRef, document: ProviderDocumentId) -> DocumentRow | None:
-        row = rows_by_id(self._client, [document]).get(document)
+    def _row(self, kb: KBRef, document: ProviderDocumentId, *, ends: float | None = None) -> DocumentRow | None:
+        row = rows_by_id(self._client, [document], ends=ends).get(document)
         return row if row is not None and row.kb_id == kb.provider_kb_id else None
 
     def _is_final(self, row: DocumentRow) -> bool:
         return is_final(row, now=self._connection.now, pace=self._connection.pace)
+
+
+def _soon() -> float:
+    return time.monotonic() + _LOOK_SECONDS

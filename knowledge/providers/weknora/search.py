@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,26 @@ _RRF_K = 60
 
 
 @dataclass(frozen=True, slots=True)
+class _Asking:
+    """What stays the same for all knowledge bases of a search. `ends` is in monotonic seconds."""
+
+    connection: Connection
+    request: SearchRequest
+    text: str
+    ends: float
+
+    def query(self, count: int, ids: Sequence[str]) -> Query:
+        return Query(
+            text=self.text,
+            count=count,
+            document_ids=ids,
+            vector_threshold=self.connection.config.vector_threshold,
+            without_vectors=self.request.mode == "text",
+            ends=self.ends,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class _Found:
     """Passages of one KB, best first; `is_all` says that asking for more gives no more."""
 
@@ -48,25 +69,26 @@ def find(connection: Connection, request: SearchRequest) -> SearchOutcome:
     query, notes = _query_text(request.query)
     if not has_words(query):
         return SearchOutcome(hits=(), notes=(*notes, "no-words"))
+    asking = _Asking(connection, request, query, ends=time.monotonic() + request.seconds)
     found: list[_Found] = []
-    errors: list[ProviderError] = []
+    failed: list[tuple[ProviderKBId, ProviderError]] = []
     for kb in request.kbs:
         try:
-            found.append(_search_kb(connection, kb, query, request))
+            found.append(_search_kb(asking, kb))
         except NotThere:
             notes.append("knowledge-base-missing")
         except ProviderError as error:
-            errors.append(error)
-            notes.append(error.code)
-    if errors and not found:
-        raise errors[0]
+            failed.append((kb.provider_kb_id, error))
+    if failed and not found:
+        raise failed[0][1]
     hits = _hits(found)
     return SearchOutcome(
         hits=tuple(hits[: request.limit]),
         more=len(hits) > request.limit or not all(each.is_all for each in found),
-        degraded=bool(errors),
+        degraded=bool(failed),
         notes=tuple(dict.fromkeys(notes)),
         dropped=sum(each.dropped for each in found),
+        unanswered=tuple((kb_id, error.code) for kb_id, error in failed),
     )
 
 
@@ -75,40 +97,31 @@ def _query_text(query: str) -> tuple[str, list[str]]:
     return plain[:MAX_QUERY], ["query-cut"] if len(plain) > MAX_QUERY else []
 
 
-def _search_kb(connection: Connection, kb: KBRef, query: str, request: SearchRequest) -> _Found:
+def _search_kb(asking: _Asking, kb: KBRef) -> _Found:
     """Search one KB. Summaries and leftovers of deleted passages take places, so a short answer is asked for again."""
-    count = min(request.limit * _OVER_FETCH, MAX_COUNT)
-    found = _ask(connection, kb, query, request, count)
-    if len(found.rows) >= request.limit or count == MAX_COUNT:
+    limit = asking.request.limit
+    count = min(limit * _OVER_FETCH, MAX_COUNT)
+    found = _ask(asking, kb, count)
+    if len(found.rows) >= limit or count == MAX_COUNT:
         return found
-    wider = _ask(connection, kb, query, request, min(count * _WIDER, MAX_COUNT))
+    wider = _ask(asking, kb, min(count * _WIDER, MAX_COUNT))
     if len(wider.rows) > len(found.rows):
         return wider
     return _Found(found.rows, found.dropped, is_all=True)
 
 
-def _ask(connection: Connection, kb: KBRef, query: str, request: SearchRequest, count: int) -> _Found:
-    wanted = [each for each in dict.fromkeys(request.document_ids) if each]
-    if request.document_ids and not wanted:
+def _ask(asking: _Asking, kb: KBRef, count: int) -> _Found:
+    ids = asking.request.document_ids
+    wanted = [each for each in dict.fromkeys(ids) if each]
+    if ids and not wanted:
         return _Found((), 0, is_all=True)
     slices = [wanted[at : at + MAX_DOCUMENTS] for at in range(0, len(wanted), MAX_DOCUMENTS)] or [[]]
-    queries = [_query(connection, request, query, count, part) for part in slices]
-    answers = [connection.client.search(kb.provider_kb_id, each) for each in queries]
+    answers = [asking.connection.client.search(kb.provider_kb_id, asking.query(count, part)) for part in slices]
     allowed = frozenset(wanted)
     rows = _fused([_in_order(answer) for answer in answers])
     kept = [row for row in rows if _is_passage(row) and (not allowed or row.chunk.document_id in allowed)]
     is_all = all(len(answer) < count for answer in answers) or count == MAX_COUNT
     return _Found(tuple(kept), len(rows) - len(kept), is_all=is_all)
-
-
-def _query(connection: Connection, request: SearchRequest, text: str, count: int, ids: Sequence[str]) -> Query:
-    return Query(
-        text=text,
-        count=count,
-        document_ids=ids,
-        vector_threshold=connection.config.vector_threshold,
-        without_vectors=request.mode == "text",
-    )
 
 
 def _is_passage(row: HitRow) -> bool:

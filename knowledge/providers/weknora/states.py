@@ -79,11 +79,11 @@ class Counter:
                 self._known.popitem(last=False)
 
 
-def rows_by_id(client: Client, ids: Iterable[str]) -> dict[str, DocumentRow]:
+def rows_by_id(client: Client, ids: Iterable[str], *, ends: float | None = None) -> dict[str, DocumentRow]:
     """Return the documents that exist among ids. A KB of another tenant or outside of the key's list is not seen."""
     wanted = list(dict.fromkeys(each for each in ids if each))
     slices = (wanted[at : at + MAX_IDS] for at in range(0, len(wanted), MAX_IDS))
-    return {row.id: row for part in slices for row in client.documents_by_id(part)}
+    return {row.id: row for part in slices for row in client.documents_by_id(part, ends=ends)}
 
 
 def plain_state(row: DocumentRow, *, now: datetime, pace: Pace) -> DocumentState:

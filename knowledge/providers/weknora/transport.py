@@ -35,6 +35,7 @@ _MORE_TRIES = 2
 _PASSING = (ProviderUnavailable, ServerError)
 _REST_AFTER_429 = 5.0
 _LONGEST_REST = 600.0
+_SLOT_SECONDS = 30.0
 
 
 class Transport:
@@ -61,26 +62,35 @@ class Transport:
         """The time as the server tells it, for its own times."""
         return datetime.fromtimestamp(time.time() + self._clock_skew, tz=UTC)
 
-    def call(self, method: str, path: str, *, repeat: bool | None = None, **parts: Any) -> Any:
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        timeouts: Timeouts = READ,
+        repeat: bool | None = None,
+        ends: float | None = None,
+        **parts: Any,
+    ) -> Any:
         """Make one call and return the decoded body; `parts` as of the door. Raises ProviderError and nothing else.
 
-        `repeat` says that the call does no harm twice; None decides by the method. A server that names a time to come
-        back is not waited for here: its error says when.
+        `repeat` says that the call does no harm twice; None decides by the method. `ends` (monotonic seconds) bounds
+        all tries together. A server that names a time to come back is not waited for here: its error says when.
         """
         may_repeat = method in ("GET", "PUT", "DELETE") if repeat is None else repeat
         for tries_left in range(_MORE_TRIES if may_repeat else 0, -1, -1):
             try:
-                return self._once(method, path, **parts)
+                return self._once(method, path, timeouts=_left(timeouts, ends), **parts)
             except ProviderUnavailable as error:
                 if not tries_left or type(error) not in _PASSING or error.retry_after is not None:
                     raise
                 time.sleep(random.uniform(0.05, 0.3))  # noqa: S311 jitter
         raise AssertionError("unreachable")
 
-    def _once(self, method: str, path: str, **parts: Any) -> Any:
+    def _once(self, method: str, path: str, *, timeouts: Timeouts, **parts: Any) -> Any:
         self._mind_rest()
-        with self._slot():
-            answer = self._ask(method, path, **parts)
+        with self._slot(min(_SLOT_SECONDS, timeouts.total)):
+            answer = self._ask(method, path, timeouts=timeouts, **parts)
         self._mind_clock(answer)
         if not answer.is_ok:
             raise self._failure(answer)
@@ -118,13 +128,23 @@ class Transport:
         self._clock_skew = said.timestamp() - time.time()
 
     @contextmanager
-    def _slot(self) -> Iterator[None]:
-        if not self._slots.acquire(timeout=30):
+    def _slot(self, seconds: float) -> Iterator[None]:
+        if not self._slots.acquire(timeout=seconds):
             raise ProviderBusy("too many calls to the server at once", retry_after=1.0)
         try:
             yield
         finally:
             self._slots.release()
+
+
+def _left(timeouts: Timeouts, ends: float | None) -> Timeouts:
+    """Raises ProviderTimeout when the time is over."""
+    if ends is None:
+        return timeouts
+    left = ends - time.monotonic()
+    if left <= 0:
+        raise ProviderTimeout("the server did not answer in time")
+    return timeouts.within(left)
 
 
 def _body(answer: Answer) -> Any:

@@ -234,7 +234,8 @@ def test_one_service_that_is_not_there_leaves_the_others(filled: Vault) -> None:
 
     page = look(filled, q="tomatoes water")
 
-    assert "One of the indexing services does not answer" in page.text
+    assert "does not work since" in page.text
+    assert "These are the results without" in page.text
     assert "garden.md" in page.names
 
 

@@ -246,7 +246,7 @@ def test_search_with_one_base_failing_gives_the_others_and_says_so(
 
     assert [hit.provider_document_id for hit in outcome.hits] == [document]
     assert outcome.degraded
-    assert outcome.notes == ("provider-embedder",)
+    assert outcome.unanswered == ((other.provider_kb_id, "provider-embedder"),)
 
 
 @pytest.mark.parametrize("text", [TABLE, IMAGES], ids=["repeated table heads", "images"])

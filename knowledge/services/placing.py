@@ -1,0 +1,114 @@
+"""Where a provider's passage stands in our own text: proven, or nowhere. The provider's words are shown to nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from knowledge.citations.lines import LineIndex
+from knowledge.citations.locators import Locator, MapState, Resource, locate, whole_resource
+from knowledge.citations.quotes import QuoteAnchor, QuoteFinder
+from knowledge.citations.sentences import whole_sentences
+from knowledge.models import Document
+from knowledge.parsing.source_map import ResourceKind, SourceMap
+from knowledge.providers.base import Chunk, KnowledgeProvider, SearchHit
+from knowledge.services import artifacts, parsing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placer:
+    """Places passages that `provider` cut of one document's text. `source_map` is None where our text is not kept."""
+
+    provider: KnowledgeProvider
+    source_map: SourceMap | None
+    resource: Resource
+    kind: ResourceKind
+    source_hash: str
+
+    def place(self, passage: SearchHit | Chunk) -> Locator | None:
+        """Return the place of a passage, its quote cut from our text; None unless it stands there."""
+        return self._located(self._chars(passage))
+
+    def cite(self, passage: SearchHit | Chunk) -> Locator | None:
+        """Return the same as a citation: what another has cut in the middle of a sentence is made whole."""
+        chars = self._chars(passage)
+        if chars is not None and self.source_map is not None and self.is_foreign:
+            chars = whole_sentences(self.source_map, *chars)
+        return self._located(chars)
+
+    @cached_property
+    def nowhere(self) -> Locator:
+        """The document without a place."""
+        return whole_resource(self.kind, self.resource, source_hash=self.source_hash, map_state=MapState.NONE)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether passages hold the provider's words, not ours."""
+        return self.provider.capabilities.cuts_itself
+
+    @cached_property
+    def _lines(self) -> LineIndex:
+        return LineIndex(self.source_map.text if self.source_map else "")
+
+    @cached_property
+    def _finder(self) -> QuoteFinder:
+        return QuoteFinder(self.source_map.text if self.source_map else "")
+
+    def _chars(self, passage: SearchHit | Chunk) -> tuple[int, int] | None:
+        if self.source_map is None:
+            return None
+        return self.provider.place(self.source_map.text, passage) or self._elsewhere(passage)
+
+    def _located(self, chars: tuple[int, int] | None) -> Locator | None:
+        if self.source_map is None or chars is None:
+            return None
+        return locate(self.source_map, self.resource, lines=self._lines.range_of(*chars), chars=chars)
+
+    def _elsewhere(self, passage: SearchHit | Chunk) -> tuple[int, int] | None:
+        """A passage of our own whose text stands once in the text has its place there, whatever its offsets say."""
+        if self.is_foreign:
+            return None
+        spans = self._finder.find(QuoteAnchor.of(passage.content))
+        return (spans[0].start, spans[0].end) if len(spans) == 1 else None
+
+
+@dataclass(slots=True)
+class Placers:
+    """The placers of many documents; `prepare` fetches what they need together."""
+
+    _maps: dict[tuple[str, str], SourceMap | None] = field(default_factory=dict)
+    _names: dict[str, str] = field(default_factory=dict)
+    _made: dict[str, Placer] = field(default_factory=dict)
+
+    def prepare(self, documents: Iterable[Document]) -> None:
+        """Fetch texts and names of documents of one workspace."""
+        rows = list(documents)
+        wanted = {(row.indexed_hash, row.name) for row in rows} - self._maps.keys()
+        if not wanted:
+            return
+        workspace_id, hashes = rows[0].workspace_id, {source_hash for source_hash, _ in wanted}
+        known = parsing.known_all(workspace_id=workspace_id, wanted=wanted)
+        self._maps |= {each: known.get(each) for each in wanted}
+        self._names |= artifacts.source_map_references(workspace_id=workspace_id, source_hashes=hashes)
+
+    def of(self, document: Document, provider: KnowledgeProvider) -> Placer:
+        """Return the placer for what `provider` says of a document."""
+        if document.pk not in self._made:
+            self.prepare([document])
+            self._made[document.pk] = self._make(document, provider)
+        return self._made[document.pk]
+
+    def _make(self, document: Document, provider: KnowledgeProvider) -> Placer:
+        resource = Resource(
+            root_uri=document.root.root_uri,
+            path=document.source_path,
+            source_map_path=self._names.get(document.indexed_hash, ""),
+        )
+        return Placer(
+            provider=provider,
+            source_map=self._maps[document.indexed_hash, document.name],
+            resource=resource,
+            kind=ResourceKind(document.citation_locator_json.get("resourceKind", ResourceKind.TEXT)),
+            source_hash=document.indexed_hash,
+        )

@@ -1,0 +1,16 @@
+"""A real server is asked for the same promises where one is named; where none is, that is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conformance.providers import LIVE, PROVIDERS, weknora_live
+
+pytestmark = pytest.mark.conformance
+
+
+def test_live_server_is_asked() -> None:
+    if weknora_live not in PROVIDERS:
+        pytest.skip(f"no live server was asked: set {', '.join(LIVE)}")
+
+    assert PROVIDERS[-1] is weknora_live
