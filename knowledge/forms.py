@@ -72,8 +72,21 @@ class BasicsForm(forms.Form):
         initial="documents",
     )
 
-    def __init__(self, workspaces: list[tuple[str, str]], *args: Any, **kwargs: Any) -> None:
+    place = forms.ChoiceField(
+        label=_("Where it is indexed"),
+        widget=forms.RadioSelect,
+        help_text=_("The files stay where they are. The place of the index cannot be changed afterwards."),
+    )
+
+    def __init__(
+        self, workspaces: list[tuple[str, str]], places: list[tuple[str, str]], *args: Any, **kwargs: Any
+    ) -> None:
+        """`places` are those of the index; without any nothing is asked."""
         super().__init__(*args, **kwargs)
+        if places:
+            self.fields["place"].choices = places  # type: ignore[attr-defined]
+        else:
+            del self.fields["place"]
         field = self.fields["workspace"]
         field.choices = workspaces  # type: ignore[attr-defined]
         if len(workspaces) == 1:

@@ -60,6 +60,7 @@ _bases = [
     path("knowledge/knowledge-bases/<public_id:kb_id>/sources", sources.SourcesView.as_view(), name="sources"),
     path("knowledge/knowledge-bases/<public_id:kb_id>/sync-runs", sync_runs.SyncRunsView.as_view(), name="sync-runs"),
     path("knowledge/source-sets/<public_id:source_set_id>", source_sets.SourceSetView.as_view(), name="source-set"),
+    path("knowledge/provider-profiles", knowledge_bases.ProviderProfilesView.as_view(), name="provider-profiles"),
     path("knowledge/sync-runs/<public_id:run_id>", sync_runs.SyncRunView.as_view(), name="sync-run"),
     path(
         "knowledge/sync-runs/<public_id:run_id>/confirm",

@@ -52,5 +52,6 @@ def choices_for(workspace: Workspace) -> list[ProfileChoice]:
 
 def default_for(workspace: Workspace) -> ProviderProfile | None:
     """Return where new knowledge bases of a workspace are indexed unless somebody says otherwise: its first usable
-    profile, None for the embedded index."""
-    return next((each.profile for each in choices_for(workspace) if each.is_usable), None)
+    profile, else its first, None for the embedded index."""
+    choices = sorted(choices_for(workspace), key=lambda each: not each.is_usable)
+    return choices[0].profile if choices else None

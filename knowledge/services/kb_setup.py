@@ -37,13 +37,16 @@ class Made:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What somebody wants. `preset` is one of PRESETS; `is_paused` makes it without reading anything yet."""
+    """What somebody wants. `preset` is one of PRESETS; `is_paused` makes it without reading anything yet.
+    `provider` and `profile_id` are as in `knowledge_bases.create_kb`."""
 
     name: str
     description: str
     preset: str
     choices: Sequence[Choice]
     is_paused: bool = False
+    provider: str = ""
+    profile_id: str = ""
 
 
 @transaction.atomic
@@ -53,7 +56,13 @@ def make_kb(*, principal: Principal, workspace: Workspace, root: Root, wish: Wis
     Raises Invalid, NameTaken, Forbidden; then nothing is made.
     """
     kb = knowledge_bases.create_kb(
-        principal=principal, workspace=workspace, root=root, name=wish.name, description=wish.description
+        principal=principal,
+        workspace=workspace,
+        root=root,
+        name=wish.name,
+        description=wish.description,
+        provider=wish.provider,
+        profile_id=wish.profile_id,
     )
     if wish.is_paused:
         knowledge_bases.set_paused(principal=principal, kb=kb, paused=True)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from knowledge.exceptions import NameTaken
 from knowledge.models import KnowledgeBase, Pin, ProviderKind
 from knowledge.querysets import visible_kbs
+from knowledge.services import kb_placing
 from mnote.exceptions import Invalid, NotFound
 from mnote.models import Role, Root, Workspace
 from mnote.principals import Principal
@@ -24,7 +25,7 @@ _USE = timedelta(minutes=5)
 
 def get_kb(*, principal: Principal, kb_id: str, role: Role = Role.VIEWER) -> KnowledgeBase:
     """Return a visible knowledge base. Raises NotFound, or Forbidden when the caller's role is below `role`."""
-    kb = visible_kbs(principal).select_related("workspace", "root", "owner").filter(id=kb_id).first()
+    kb = visible_kbs(principal).select_related("workspace", "root", "owner", "profile").filter(id=kb_id).first()
     if kb is None:
         raise NotFound
     access.require_role(principal, kb.workspace, role)
@@ -32,20 +33,31 @@ def get_kb(*, principal: Principal, kb_id: str, role: Role = Role.VIEWER) -> Kno
 
 
 def create_kb(
-    *, principal: Principal, workspace: Workspace, root: Root, name: str, description: str = "", provider: str = ""
+    *,
+    principal: Principal,
+    workspace: Workspace,
+    root: Root,
+    name: str,
+    description: str = "",
+    provider: str = "",
+    profile_id: str = "",
 ) -> KnowledgeBase:
-    """Create a knowledge base; needs the manager role. Raises Invalid, NameTaken, Forbidden."""
+    """Create a knowledge base; needs the manager role. `provider` and `profile_id` say where it is indexed, for good;
+    empty leaves it to the workspace. Raises Invalid, NameTaken, Forbidden."""
     access.require_role(principal, workspace, Role.MANAGER)
+    profile = kb_placing.profile_for(workspace, provider=provider, profile_id=profile_id)
     kb = KnowledgeBase(
         owner=principal.user,
         workspace=workspace,
         root=root,
         name=_clean_name(name),
         description=description.strip()[:DESCRIPTION_MAX],
-        provider=_provider(workspace, provider),
+        provider=profile.kind if profile else ProviderKind.LOCAL,
+        profile=profile,
     )
     _save(kb)
-    audit.record(principal=principal, action="kb.create", workspace=workspace, kb_id=kb.id, target=kb.name)
+    facts = {"profile": profile.name} if profile else {}
+    audit.record(principal=principal, action="kb.create", workspace=workspace, kb_id=kb.id, target=kb.name, facts=facts)
     return kb
 
 
@@ -101,7 +113,7 @@ def take_away(*, kb: KnowledgeBase, by: Principal) -> None:
 
 
 def duplicate_kb(*, principal: Principal, kb: KnowledgeBase, name: str) -> KnowledgeBase:
-    """Create a knowledge base with the same settings and no content."""
+    """Create a knowledge base with the same settings in the same place, and no content."""
     copy = create_kb(
         principal=principal,
         workspace=kb.workspace,
@@ -109,6 +121,7 @@ def duplicate_kb(*, principal: Principal, kb: KnowledgeBase, name: str) -> Knowl
         name=name,
         description=kb.description,
         provider=kb.provider,
+        profile_id=kb.profile_id or "",
     )
     return update_kb(principal=principal, kb=copy, settings_json=kb.settings_json)
 
@@ -125,15 +138,6 @@ def note_use(*, principal: Principal, kb: KnowledgeBase) -> None:
     if Pin.objects.filter(user=principal.user, kb=kb, used_at__gt=now - _USE).exists():
         return
     Pin.objects.update_or_create(user=principal.user, kb=kb, defaults={"used_at": now})
-
-
-def _provider(workspace: Workspace, wanted: str) -> str:
-    wanted = "local" if wanted == "local_fallback" else wanted
-    if not wanted:
-        return str(workspace.settings_json.get("default_provider", ProviderKind.LOCAL))
-    if wanted not in ProviderKind.values:
-        raise Invalid(errors={"provider": [{"message": _("There is no such provider."), "code": "invalid_choice"}]})
-    return wanted
 
 
 def _clean_name(name: str) -> str:

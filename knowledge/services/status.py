@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from knowledge.models import KnowledgeBase
+from knowledge.models import KnowledgeBase, ProviderKind
 from knowledge.providers.base import ProviderStatus
 from knowledge.querysets import visible_kbs
 from knowledge.selectors.kb_lists import KBCard, cards_for
+from knowledge.selectors.profiles import default_for
 from knowledge.services.providers import Link, grouped
 from mnote.exceptions import NotFound
 from mnote.models import Root, Workspace
@@ -33,7 +34,7 @@ class Status:
 def status_of(*, principal: Principal, workspace: Workspace, root: Root | None = None, kb_id: str = "") -> Status:
     """Return the state of the visible knowledge bases, or of one. Raises NotFound."""
     kbs = _kbs(principal, workspace, root, kb_id)
-    default = Link(str(workspace.settings_json.get("default_provider", "local")))
+    default = _default(workspace)
     return Status(
         default=default,
         providers={link: link.status() for link in dict.fromkeys([default, *grouped(kbs)])},
@@ -41,6 +42,11 @@ def status_of(*, principal: Principal, workspace: Workspace, root: Root | None =
         worker_age=health.worker_age(),
         is_worker_alive=health.is_worker_alive(),
     )
+
+
+def _default(workspace: Workspace) -> Link:
+    profile = default_for(workspace)
+    return Link(profile.kind, profile) if profile else Link(ProviderKind.LOCAL)
 
 
 def _kbs(principal: Principal, workspace: Workspace, root: Root | None, kb_id: str) -> Sequence[KnowledgeBase]:

@@ -27,6 +27,7 @@ from knowledge.scanner.ignore import ignore_reason
 from knowledge.services import kb_setup
 from knowledge.services.forecasts import QUIET, Choice, Forecast, forecast
 from knowledge.views.choosing import principal_of
+from knowledge.views.index_places import IndexPlaces
 from knowledge.views.picking import Pick, Picking
 from mnote.exceptions import AppError, Forbidden, Invalid, NotFound
 from mnote.files.opening import EntryKind
@@ -101,6 +102,7 @@ def _create(request: HttpRequest, flow: Flow, *, is_paused: bool) -> HttpRespons
         preset=data["preset"],
         choices=flow.choices,
         is_paused=is_paused,
+        **IndexPlaces.wish(data.get("place", "")),
     )
     try:
         made = kb_setup.make_kb(
@@ -179,7 +181,12 @@ class Flow:
     @cached_property
     def form(self) -> BasicsForm:
         named = [(each.pk, each.name) for each in self.workspaces]
-        return BasicsForm(named, self._given, initial={"workspace": self._asked or named[0][0]})
+        data = self._given and self.places.completed(self._given)
+        return BasicsForm(named, self.places.choices, data, initial={"workspace": self._asked or named[0][0]})
+
+    @cached_property
+    def places(self) -> IndexPlaces:
+        return IndexPlaces(self.workspace)
 
     @property
     def workspace(self) -> Workspace:
@@ -292,6 +299,9 @@ class Flow:
         if not self.choices:
             self.step = "sources"
             self.problems.append(_("Choose at least one folder or file."))
+            return False
+        if refusal := self.places.refusal(self._given.get("place", "") if self._given else ""):
+            self.problems.append(refusal)
             return False
         return True
 

@@ -125,7 +125,8 @@ def duplicate(request: HttpRequest, kb_id: str) -> HttpResponse:
     try:
         copy = knowledge_bases.duplicate_kb(principal=frame.principal, kb=frame.kb, name=form.cleaned_data["name"])
     except (Invalid, NameTaken) as error:
-        form.add_error("name", [each["message"] for each in error.extra["errors"]["name"]])
+        for name, found in error.extra["errors"].items():
+            form.add_error(name if name in form.fields else None, [each["message"] for each in found])
         return _dialog(request, frame, "knowledge/kb_duplicate.html", form=form, status=422)
     messages.success(request, _("“%(name)s” was made. Add folders or files to it.") % {"name": copy.name})
     return _go(request, reverse("knowledge:kb-detail", args=[copy.pk]))

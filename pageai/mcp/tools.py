@@ -255,7 +255,7 @@ def _search_scope(call: Call) -> search.Scope:
 
 def _kbs(call: Call) -> list[KnowledgeBase]:
     """Return the knowledge bases of the scope in the named workspace, or the one that is named. Raises NotFound."""
-    kbs = visible_kbs(call.principal, call.place().workspace).select_related("workspace", "root", "owner")
+    kbs = visible_kbs(call.principal, call.place().workspace).select_related("workspace", "root", "owner", "profile")
     wanted = call.data.get("knowledge_base_id")
     found = list((kbs.filter(id=wanted) if wanted else kbs).order_by("name", "id"))
     if wanted and not found:

@@ -127,6 +127,12 @@ ROWS = [
         url=_url("/api/knowledge/knowledge-bases"),
         body=_scoped(name="Made by the matrix"),
     ),
+    Row(
+        pattern="api/knowledge/provider-profiles",
+        method="GET",
+        rule=Rule.MANAGE_SCOPE,
+        url=_scope_query("/api/knowledge/provider-profiles"),
+    ),
     _kb("", "GET", Rule.READ),
     _kb("", "PATCH", Rule.MANAGE, body=lambda _: {"description": "x"}),
     _kb("", "DELETE", Rule.MANAGE),

@@ -33,6 +33,23 @@ class CountsSerializer(CamelSerializer):
         return counts.of(IndexStatus.SKIPPED)
 
 
+class NamedProfileSerializer(CamelSerializer):
+    """A provider profile as people know it. Address and key are nobody's business."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+
+
+class ProfileChoiceSerializer(CamelSerializer):
+    """Where a new knowledge base of the workspace might be indexed. `whyNot` is a sentence, "" where it may."""
+
+    id = serializers.CharField(source="profile.id")
+    name = serializers.CharField(source="profile.name")
+    provider = serializers.CharField(source="profile.kind")
+    is_usable = serializers.BooleanField()
+    why_not = serializers.CharField()
+
+
 class KnowledgeBaseSerializer(CamelSerializer):
     """A knowledge base as the caller sees it. `role` is the caller's own."""
 
@@ -42,6 +59,11 @@ class KnowledgeBaseSerializer(CamelSerializer):
     workspace_id = serializers.CharField(source="kb.workspace_id")
     root_uri = serializers.CharField(source="kb.root.root_uri")
     provider = serializers.CharField(source="kb.provider")
+    provider_profile = NamedProfileSerializer(
+        source="kb.profile",
+        allow_null=True,
+        help_text="The connection it is indexed over; null for the embedded index.",
+    )
     provider_knowledge_base_id = serializers.CharField(source="kb.provider_kb_id")
     owner = serializers.CharField(source="kb.owner.shown_name")
     role = serializers.ChoiceField(Role.choices, allow_null=True)
@@ -66,11 +88,13 @@ class KnowledgeBaseSerializer(CamelSerializer):
 
 
 class NewKnowledgeBaseSerializer(ScopeSerializer):
-    """Without `rootUri` it belongs to the first root, without `provider` to the workspace's own."""
+    """Without `rootUri` it belongs to the first root. Without `provider` and `profileId` it is indexed over the first
+    provider profile of the workspace, embedded where there is none; `provider` "local" means embedded. For good."""
 
     name = Text(max_length=NAME_MAX)
     description = Text(max_length=DESCRIPTION_MAX, required=False, allow_blank=True)
     provider = Text(max_length=MAX_ID, required=False)
+    profile_id = Text(max_length=MAX_ID, required=False)
 
 
 class KnowledgeBaseChangesSerializer(CamelSerializer):
@@ -81,6 +105,10 @@ class KnowledgeBaseChangesSerializer(CamelSerializer):
     default_tool_enabled = Flag(required=False)
     is_paused = Flag(required=False)
     settings = JSONObject(required=False)
+
+
+class WorkspaceSerializer(CamelSerializer):
+    workspace_id = Text(max_length=MAX_ID)
 
 
 class KnowledgeBaseQuerySerializer(CamelSerializer):

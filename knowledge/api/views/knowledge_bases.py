@@ -20,18 +20,21 @@ from knowledge.api.serializers.knowledge_bases import (
     KnowledgeBaseSerializer,
     NewKnowledgeBaseSerializer,
     ProcessingStatusSerializer,
+    ProfileChoiceSerializer,
     SyncOrderSerializer,
     TagSerializer,
+    WorkspaceSerializer,
     changes_of,
 )
 from knowledge.models import DocumentTag, KnowledgeBase
 from knowledge.querysets import readable_in_kb, visible_kbs
 from knowledge.selectors.kb_lists import cards_for
+from knowledge.selectors.profiles import choices_for
 from knowledge.services import knowledge_bases, sources, versions
 from mnote.api.idempotency import HEADER, Made, idempotent
 from mnote.api.pagination import KeysetPagination
 from mnote.api.permissions import principal_of
-from mnote.models import Job, JobStatus
+from mnote.models import Job, JobStatus, Role
 from mnote.selectors import access, health
 
 IDEMPOTENCY = OpenApiParameter(HEADER, str, OpenApiParameter.HEADER, description="Makes repeating the request safe.")
@@ -52,7 +55,7 @@ class KnowledgeBasesView(WritingView, GenericAPIView[KnowledgeBase]):
     def get(self, request: Request) -> Response:
         """List the knowledge bases that the caller sees."""
         principal, wanted = principal_of(request), validated_query(request, KnowledgeBaseQuerySerializer)
-        rows = visible_kbs(principal).select_related("workspace", "root", "owner")
+        rows = visible_kbs(principal).select_related("workspace", "root", "owner", "profile")
         if "workspace_id" in wanted:
             rows = rows.filter(workspace=access.get_workspace(principal, wanted["workspace_id"]))
         if "q" in wanted:
@@ -78,6 +81,7 @@ class KnowledgeBasesView(WritingView, GenericAPIView[KnowledgeBase]):
             name=data["name"],
             description=data.get("description", ""),
             provider=data.get("provider", ""),
+            profile_id=data.get("profile_id", ""),
         )
         body = KnowledgeBaseSerializer(card_of(principal, kb)).data
         where = reverse("knowledge-api:kb", args=[kb.id])
@@ -115,6 +119,20 @@ class KnowledgeBaseView(WritingView):
         principal = principal_of(request)
         knowledge_bases.archive_kb(principal=principal, kb=kb_named(principal, kb_id))
         return Response(status=204)
+
+
+class ProviderProfilesView(WritingView):
+    @extend_schema(
+        operation_id="list_provider_profiles",
+        parameters=[WorkspaceSerializer],
+        responses=ProfileChoiceSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        """List where a new knowledge base of the workspace can be indexed, besides here; needs the manager role."""
+        principal, wanted = principal_of(request), validated_query(request, WorkspaceSerializer)
+        workspace = access.get_workspace(principal, wanted["workspace_id"])
+        access.require_role(principal, workspace, Role.MANAGER)
+        return Response(ProfileChoiceSerializer(choices_for(workspace), many=True).data)
 
 
 class ProcessingStatusView(WritingView):

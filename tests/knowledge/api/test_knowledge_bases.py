@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from knowledge.models import KnowledgeBase
 from mnote.models import Access, IdempotencyKey, Job
-from tests.factories.knowledge import KnowledgeBaseFactory
+from tests.factories.knowledge import KnowledgeBaseFactory, ProviderProfileFactory
 from tests.factories.mnote import GrantFactory
 from tests.knowledge.api.conftest import post, send
 from tests.library import Library
@@ -244,3 +246,28 @@ def test_unknown_base_is_not_found(library: Library, kb_id: str) -> None:
     answer = library.people.client("alice").get(f"{URL}/{kb_id}")
 
     assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
+
+
+def test_new_base_can_be_put_on_a_provider_profile(library: Library) -> None:
+    profile = ProviderProfileFactory(name="Library", workspaces=[library.people.workspace])
+    client = library.people.client("alice")
+
+    choices = client.get("/api/knowledge/provider-profiles", {"workspaceId": library.people.workspace.pk}).json()
+    body = {**library.scope, "name": "There", "profileId": choices[0]["id"]}
+    made = post(client, URL, body).json()
+
+    assert choices == [{"id": profile.pk, "name": "Library", "provider": "weknora", "isUsable": True, "whyNot": ""}]
+    assert (made["provider"], made["providerProfile"]) == ("weknora", {"id": profile.pk, "name": "Library"})
+    assert library.people.client("carol").get(one(library)).json()["providerProfile"] is None
+
+
+def test_list_of_bases_loads_profiles_with_them(library: Library, django_assert_max_num_queries: Any) -> None:
+    for _ in range(3):
+        profile = ProviderProfileFactory(workspaces=[library.people.workspace])
+        KnowledgeBaseFactory(root=library.root, provider="weknora", profile=profile)
+    client = library.people.client("alice")
+
+    with django_assert_max_num_queries(60) as asked:
+        assert len(client.get(URL).json()["results"]) == 4
+
+    assert not [each for each in asked.captured_queries if 'FROM "mnote_provider_profiles"' in each["sql"]]

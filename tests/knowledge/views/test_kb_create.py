@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 from django.http import HttpResponse
+from django.urls import reverse
 from lxml import html
 
 from knowledge.models import KnowledgeBase, Source
 from mnote.models import Access, Job
 from mnote.services import grants
-from tests.factories.knowledge import KnowledgeBaseFactory
+from tests.factories.knowledge import KnowledgeBaseFactory, ProviderProfileFactory
 from tests.people import People
 
 
@@ -225,3 +226,69 @@ def test_form_can_begin_with_a_folder(folder: People) -> None:
     answer = folder.client("alice").get("/kb/new?chosen=notes:reports")
 
     assert fields(answer, "chosen") == ["notes:reports"]
+
+
+def places(answer: HttpResponse) -> dict[str, bool]:
+    """Return the places of the index that are offered, and which one is chosen."""
+    page = html.fromstring(answer.text)
+    return {
+        each.get("value"): each.get("checked") is not None
+        for each in page.xpath("//input[@type='radio'][@name='place']")
+    }
+
+
+def review(people: People, **data: Any) -> HttpResponse:
+    return post(people, step="sources", go="next", chosen="notes:notes", **data)
+
+
+def test_without_profiles_no_place_is_asked_for(folder: People) -> None:
+    ProviderProfileFactory(name="Somebody else's")
+
+    answer = review(folder)
+
+    assert places(answer) == {}
+    assert 'name="place"' not in answer.text
+
+
+def test_review_offers_the_profiles_of_the_workspace(folder: People) -> None:
+    profile = ProviderProfileFactory(name="Library", workspaces=[folder.workspace])
+    broken = ProviderProfileFactory(name="Zoo", workspaces=[folder.workspace], checked_at=None)
+
+    answer = review(folder)
+
+    assert places(answer) == {profile.pk: True, "local": False}
+    assert "“Zoo” cannot be chosen now: It was not checked yet." in answer.text
+    assert broken.pk not in answer.text
+
+
+@pytest.mark.parametrize("is_here", [True, False])
+def test_knowledge_base_is_made_in_the_chosen_place(folder: People, is_here: bool) -> None:
+    profile = ProviderProfileFactory(name="Library", workspaces=[folder.workspace])
+
+    post(folder, step="review", go="create", chosen="notes:notes", place="local" if is_here else profile.pk)
+
+    made = KnowledgeBase.objects.get()
+    assert (made.provider, made.profile) == (("local", None) if is_here else ("weknora", profile))
+    names = ("kb-detail", "kb-settings", "kb-about")
+    pages = [folder.client("alice").get(reverse(f"knowledge:{name}", args=[made.pk])).text for name in names]
+    assert ["Library" in page for page in pages] == [not is_here] * 3
+
+
+def test_place_of_another_workspace_gives_way(folder: People) -> None:
+    """People go back and choose another workspace; the hidden field still holds the old place."""
+    profile = ProviderProfileFactory(name="Library", workspaces=[folder.workspace])
+    other = ProviderProfileFactory()
+
+    post(folder, step="review", go="create", chosen="notes:notes", place=other.pk)
+
+    assert KnowledgeBase.objects.get().profile == profile
+
+
+def test_place_that_broke_meanwhile_makes_nothing_elsewhere(folder: People) -> None:
+    profile = ProviderProfileFactory(name="Library", workspaces=[folder.workspace], checked_at=None)
+
+    answer = post(folder, step="review", go="create", chosen="notes:notes", place=profile.pk)
+
+    assert places(answer) == {"local": True}
+    assert "cannot be chosen now" in answer.text
+    assert not KnowledgeBase.objects.exists()
