@@ -31,6 +31,9 @@ LABELS: Mapping[str, Promise] = {
     "parser-engines": _("Parser engines"),
     "model": _("Record of the embedding model"),
     "embedding": _("Embedding model"),
+    "knowledge-base": _("Knowledge base at the server"),
+    "kb-model": _("Embedding model"),
+    "search": _("Search"),
 }
 RESULTS: Mapping[CheckResult, Promise] = {
     CheckResult.PASSED: _("good"),
@@ -80,6 +83,7 @@ _FAILED: Mapping[str | tuple[str, str], Promise] = {
     "provider-embedder": _("The server works, but the embedding model behind it does not answer as it should."),
     "provider-quota": _("The tenant has no storage left."),
     "provider-server-error": _("The server failed and gives no reason. Its log has one."),
+    "provider-not-there": _("It is not there any more."),
     "provider-busy": _("The server is busy. Check again in a moment."),
 }
 _UNKNOWN_FAILURE = _("The server refused this for a reason that is not known here: %(code)s.")

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.widgets import FilteredSelectMultiple
+from django.contrib.admin.widgets import AutocompleteSelectMultiple
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
@@ -41,7 +41,7 @@ class ProviderProfileForm(ModelForm):
         Workspace.objects.filter(archived_at=None).order_by("name"),
         label=_("Workspaces that may use it"),
         required=False,
-        widget=FilteredSelectMultiple(_("workspaces"), is_stacked=False),
+        widget=AutocompleteSelectMultiple(ProviderProfile._meta.get_field("workspaces"), admin.site),  # noqa: SLF001
     )
 
     class Meta:
@@ -91,8 +91,8 @@ class ProviderProfileAdmin(RowsAdmin):
 
     form = ProviderProfileForm
     list_display = (
-        "name", "kind", "tenant_id", "isolation_domain", "edition", "state", "checked_at", "workspace_count",
-        "kb_count",
+        "name", "kind", "tenant_id", "isolation_domain", "edition", "is_usable", "checked_at",
+        "workspace_count", "kb_count",
     )  # fmt: skip
     list_filter = (
         ("archived_at", admin.EmptyFieldListFilter),
@@ -144,6 +144,10 @@ class ProviderProfileAdmin(RowsAdmin):
     @admin.display(description=_("Stored key"))
     def key_is(self, profile: ProviderProfile) -> str:
         return gettext("set") if profile.sealed_key else gettext("not set")
+
+    @admin.display(description=_("Usable"), boolean=True)
+    def is_usable(self, profile: ProviderProfile) -> bool:
+        return not why_not(profile)
 
     @admin.display(description=_("State"))
     def state(self, profile: ProviderProfile) -> str:

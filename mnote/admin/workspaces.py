@@ -92,6 +92,7 @@ class WorkspaceAdmin(RowsAdmin):
     list_filter = (("archived_at", admin.EmptyFieldListFilter), "allow_web_import")
     search_fields = ("name", "=id", "roots__name", "roots__path")
     date_hierarchy = "created_at"
+    ordering = ("name", "id")
     readonly_fields = ("id", "created_at", "updated_at", "archived_at")
     inlines = (RootInline, MembershipInline)
     actions = ("archive", "restore")

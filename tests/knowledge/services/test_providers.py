@@ -71,7 +71,7 @@ def test_search_asks_each_profile_for_its_own_and_goes_on_without_a_silent_one(s
     result = search.search(principal=vault.alice, scope=scope, query="tomatoes")
 
     assert [each.document.source_path for each in result.references] == ["garden.md"]
-    assert result.unreachable == ("weknora",)
+    assert [each.link.profile for each in result.silent] == [dead]
     assert len(stub.calls("POST", "hybrid-search")) > 0
 
 
@@ -152,5 +152,15 @@ def test_stack_names_the_profile_that_is_broken(served: Served) -> None:
 
     report = stack.providers()
     assert not report.is_ok
-    assert report.sentence.startswith(f"{profile.name}: ")
+    assert report.sentence.startswith(f"{profile.name}: Server: ")
     assert "127.0.0.1" not in report.sentence
+
+
+def test_stack_sees_a_model_that_was_deleted(served: Served) -> None:
+    vault, stub, profile = served
+    level(vault)
+    assert stack.providers().is_ok
+
+    stub.world.models.clear()
+
+    assert stack.providers().sentence.startswith(f"{profile.name}: Embedding model: The server does not know")
