@@ -46,6 +46,7 @@ class Request:
     path: str = ""
     diff: str = ""
     command: str = ""
+    call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +205,15 @@ class Opencode:
     def _statuses(self, directory: str) -> Mapping[str, Any]:
         return self._asker.mapping("GET", "/session/status", params={"directory": directory}, timeouts=SHORT)
 
+    def line_counts(self, session_id: str, *, directory: str) -> Mapping[str, tuple[int, int]]:
+        """Return added and removed lines by file, for what changed after the newest message of the person. opencode
+        knows only where it keeps snapshots of a git repository, and only when asked for one message; else nothing."""
+        turn = _newest_turn(as_list(self._on(session_id, "GET", "/message", directory), LAYER))
+        asked = str(_info_of(turn[0]).get("id", "")) if turn else ""
+        params = {"directory": directory, "messageID": asked}
+        listed = as_list(self._asker.json("GET", f"/session/{session_id}/diff", params=params), LAYER)
+        return {str(each.get("file", "")): (_count(each, "additions"), _count(each, "deletions")) for each in listed}
+
     def _on(self, session_id: str, method: str, what: str, directory: str, **parts: Any) -> Any:
         return self._asker.json(method, f"/session/{session_id}{what}", params={"directory": directory}, **parts)
 
@@ -249,6 +259,7 @@ def _request_of(given: Mapping[str, Any]) -> Request:
         path=str(facts.get("filepath") or ""),
         diff=str(facts.get("diff") or "")[:_MAX_DIFF],
         command=str(facts.get("command") or "")[:2000],
+        call_id=str(_mapping(given.get("tool")).get("callID") or ""),
     )
 
 
@@ -311,6 +322,11 @@ def _changes_of(part: Mapping[str, Any]) -> list[Change]:
         for path, diff in told
         if isinstance(path, str) and path
     ]
+
+
+def _count(given: Mapping[str, Any], name: str) -> int:
+    found = given.get(name)
+    return found if isinstance(found, int) else 0
 
 
 def _calls_of(part: Mapping[str, Any]) -> list[ToolCall]:

@@ -32,6 +32,7 @@ class Ask:
     path: str = ""
     diff: str = ""
     about: str = ""
+    call_id: str = ""
 
     @property
     def is_change(self) -> bool:
@@ -71,6 +72,8 @@ def allow(visit: Visit, ask_id: str) -> None:
     if ask.permission == "edit" and not _may_write(visit, ask.path):
         _decline(visit, ask)
         raise Forbidden
+    if ask.is_change:  # afterwards nobody can tell what was there
+        changes.note_before(visit, call_id=ask.call_id, path=ask.path, diff=ask.diff)
     if not opencode_of(visit).allow_once(ask.id, directory=visit.directory):
         raise NotFound
     _record(visit, "panel.allow", ask)
@@ -146,5 +149,6 @@ def _ask(visit: Visit, request: Request) -> Ask:
         permission=request.permission,
         path=path,
         diff=veil.text(request.diff),
+        call_id=request.call_id,
         about=veil.text(request.command or ", ".join(request.patterns)),
     )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from knowledge.citations.owners import owner_document_id
-from mnote.files.errors import InvalidPath
+from mnote.exceptions import AppError
+from mnote.files.errors import FilesError, InvalidPath
 from mnote.files.prefixes import components
 from mnote.selectors import access
+from mnote.services import files
 from pageai.models import ArtifactIndex, ArtifactKind, ArtifactProvider
 from pageai.panel.opencode import Change, ToolCall
 from pageai.services import artifacts, turns
@@ -18,6 +21,7 @@ from pageai.services.opencodes import opencode_of
 
 _MAX_CITATIONS = 50
 _MAX_SHOWN = 30
+_MAX_HASHED = 32 * 1024 * 1024
 _SHOWN_KINDS = (ArtifactKind.CHANGED_FILE, ArtifactKind.CITATION)
 
 
@@ -26,11 +30,20 @@ def note_turn(visit: Visit) -> int:
     Raises PanelError."""
     if not visit.session_id:
         return 0
-    changes, calls = opencode_of(visit).last_turn(visit.session_id, directory=visit.directory)
-    made = sum(_note_change(visit, each) for each in changes) + sum(_note_citations(visit, each) for each in calls)
+    opencode, directory = opencode_of(visit), visit.directory
+    changes, calls = opencode.last_turn(visit.session_id, directory=directory)
+    counted = opencode.line_counts(visit.session_id, directory=directory) if changes else {}
+    made = sum(_note_change(visit, each, counted) for each in changes)
+    made += sum(_note_citations(visit, each) for each in calls)
     if made:
         turns.touch(binding_id=visit.binding.pk)
     return made
+
+
+def note_before(visit: Visit, *, call_id: str, path: str, diff: str) -> None:
+    """Note a change that was allowed and is about to be made: how many lines, and what the file was."""
+    payload = {"path": path, "hashBefore": _hash_of(visit, path)} | _counts(diff)
+    _note(visit, ArtifactKind.DIFF, ArtifactProvider.OPENCODE, f"{call_id}:{path}"[:200], payload)
 
 
 def newest(visit: Visit) -> list[ArtifactIndex]:
@@ -54,12 +67,34 @@ def relative(visit: Visit, path: str) -> str:
         return ""
 
 
-def _note_change(visit: Visit, change: Change) -> int:
+def _note_change(visit: Visit, change: Change, counted: Mapping[str, tuple[int, int]]) -> int:
     path = relative(visit, change.path)
     if not path:
         return 0
-    payload = {"path": path, "tool": change.tool} | _counts(change.diff)
-    return _note(visit, ArtifactKind.CHANGED_FILE, ArtifactProvider.OPENCODE, f"{change.call_id}:{path}"[:200], payload)
+    provider_id = f"{change.call_id}:{path}"[:200]
+    before = ArtifactIndex.objects.filter(binding=visit.binding, kind=ArtifactKind.DIFF, provider_id=provider_id)
+    asked = dict(before.values_list("payload_json", flat=True).first() or {})
+    payload = {"path": path, "tool": change.tool} | _lines(change, counted.get(path), asked)
+    payload |= {"hashBefore": asked.get("hashBefore", ""), "hashAfter": _hash_of(visit, path)}
+    return _note(visit, ArtifactKind.CHANGED_FILE, ArtifactProvider.OPENCODE, provider_id, payload)
+
+
+def _lines(change: Change, counted: tuple[int, int] | None, asked: Mapping[str, Any]) -> dict[str, int]:
+    """Count lines by what opencode says of the whole turn, else of the call, else by what was asked for before it."""
+    if counted is not None:
+        return {"added": counted[0], "removed": counted[1]}
+    if change.diff:
+        return _counts(change.diff)
+    return {name: asked[name] for name in ("added", "removed") if isinstance(asked.get(name), int)}
+
+
+def _hash_of(visit: Visit, path: str) -> str:
+    """Return the hash of a file as it is now; "" when it is not there, not readable, or large."""
+    try:
+        with files.open_file(principal=visit.principal, root=visit.root, path=path) as opened:
+            return f"sha256:{hashlib.sha256(opened.read(max_bytes=_MAX_HASHED)).hexdigest()}"
+    except (AppError, FilesError):
+        return ""
 
 
 def _note_citations(visit: Visit, call: ToolCall) -> int:

@@ -3,6 +3,7 @@ in a folder that tries to take the agent over."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import threading
@@ -76,6 +77,8 @@ def test_a_conversation_from_the_page_to_the_changed_file(place: Hosting) -> Non
         "with": {"filePath": str(place.root / "guide.md"), "oldString": "third", "newString": "fourth"},
     }
 
+    before = (place.root / "guide.md").read_bytes()
+
     place.ask("alice", binding, SEARCH, edit, write, ANSWER)
     first = place.until_asked("alice", binding)
     assert (first["permission"], first["path"]) == ("edit", "guide.md")
@@ -89,10 +92,15 @@ def test_a_conversation_from_the_page_to_the_changed_file(place: Hosting) -> Non
     messages = place.until_done("alice", binding)
 
     assert_cited(place, said(messages), tools(messages)[0])
-    assert "fourth" in (place.root / "guide.md").read_text()
+    changed = (place.root / "guide.md").read_bytes()
+    assert b"fourth" in changed
     chips = {each["path"]: each for each in place.do("chips", "alice", binding) if each["kind"] == "changed_file"}
     assert set(chips) == {"guide.md", "found.md"}
     assert (chips["guide.md"]["added"], chips["guide.md"]["removed"]) == (1, 1)
+    assert (chips["found.md"]["added"], chips["found.md"]["removed"]) == (3, 0)
+    assert chips["found.md"]["hashBefore"] == ""
+    assert chips["guide.md"]["hashBefore"] == f"sha256:{hashlib.sha256(before).hexdigest()}"
+    assert chips["guide.md"]["hashAfter"] == f"sha256:{hashlib.sha256(changed).hexdigest()}"
     assert [each for each in place.do("chips", "alice", binding) if each["kind"] == "citation"]
     # A reload, on another browser: the same conversation, told by opencode and by our rows.
     again = place.do("open_page", "alice", "guide.md")
