@@ -59,6 +59,8 @@ def _of_files(reach: Reach, root: str, worktree: str) -> Iterator[Rule]:
         yield from _of_prefix(_below(root, prefix, worktree), access)
     for pattern in _SECRET_FILES:
         yield _rule("read", pattern, _DENY)
+    if not reach.may_write_somewhere:  # denied altogether, a tool is not even offered
+        yield _rule("edit", "*", _DENY)
 
 
 def _of_prefix(path: str, access: str) -> Iterator[Rule]:

@@ -61,3 +61,11 @@ def test_rules_of_a_root_with_wildcards_in_its_name_open_nothing_else() -> None:
     rules = session(Reach(default="read", prefixes={"sub": "write"}), root="/srv/no[te]s*")
 
     assert rules.action_for("edit", "srv/notes/sub/a.md") == "deny"
+
+
+def test_who_may_write_nowhere_is_not_even_offered_the_tools() -> None:
+    """opencode hides a tool whose last rule denies everything, and only then."""
+    rules = rules_for(Reach(default="read"), root="/srv/notes", worktree="/", mcp_server="kb_1")
+
+    last = [each for each in rules if each.permission == "edit"][-1]
+    assert (last.pattern, last.action) == ("*", "deny")
