@@ -77,7 +77,8 @@ def endpoint(visit: Visit) -> Endpoint:
             raise _not_started(row.reason or "not_ready")
         connections.let_go()
         time.sleep(_LOOK_SECONDS)
-        row = OpencodeRuntime.objects.get(pk=row.pk)
+        # One that was just ending may be started anew now.
+        row = OpencodeRuntime.objects.exclude(state=RuntimeState.ENDED).filter(pk=row.pk).first() or _wanted(visit)
     return _endpoint_of(row)
 
 
