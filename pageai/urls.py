@@ -3,7 +3,7 @@
 from django.urls import path
 
 from pageai.mcp import http
-from pageai.views import app, aside, events, proxy
+from pageai.views import app, aside, aside_settings, events, proxy
 
 app_name = "pageai"
 
@@ -16,6 +16,7 @@ urlpatterns = [
     path("page-ai/<str:binding_id>/new", aside.start_anew, name="start-anew"),
     path("page-ai/<str:binding_id>/reopen", aside.reopen, name="reopen"),
     path("page-ai/<str:binding_id>/belongs", aside.belongs, name="belongs"),
+    path("page-ai/<str:binding_id>/settings", aside_settings.save, name="settings"),
     path("page-ai/<str:binding_id>/selection", aside.select, name="select"),
     path("page-ai/<str:binding_id>/asks/<str:ask_id>", aside.decide, name="decide"),
     path("page-ai/<str:binding_id>/questions/<str:request_id>", aside.answer, name="answer"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -13,7 +13,6 @@ from django.views.decorators.http import require_GET, require_POST
 
 from mnote.exceptions import AppError, Invalid
 from mnote.htmx import no_content
-from mnote.principals import Principal
 from mnote.selectors import access
 from pageai.exceptions import PanelNotConfigured
 from pageai.panel.bodies import BadBody, answers_of
@@ -21,7 +20,8 @@ from pageai.panel.errors import PanelError
 from pageai.services import asks, bindings, gatekeeping, health, pages, panel, turns
 from pageai.services.gatekeeping import Visit
 from pageai.services.pages import Page
-from pageai.views.aside_page import Now, page_path, pane_address, query_of, troubles_of
+from pageai.views.aside_page import Now, page_path, pane_address, principal_of, query_of, troubles_of
+from pageai.views.aside_settings import strip_of
 
 _CHANGED = "page-ai:changed"
 
@@ -152,7 +152,7 @@ def _panel(request: HttpRequest, page: Page) -> dict[str, Any]:
     except AppError as error:
         return base | {"problem": str(error.detail)}
     facts = {"now": Now(visit), "binding": visit.binding, "selection": turns.selection(binding=visit.binding)}
-    return base | facts | {"troubles": troubles_of(health.look(principal))}
+    return base | facts | {"troubles": troubles_of(health.look(principal)), "strip": strip_of(principal.user)}
 
 
 def _page_of(request: HttpRequest) -> Page:
@@ -170,8 +170,3 @@ def _page_again(visit: Visit) -> Page:
 
 def _visit(request: HttpRequest, binding_id: str) -> Visit:
     return gatekeeping.enter(principal=principal_of(request), binding_id=binding_id)
-
-
-def principal_of(request: HttpRequest) -> Principal:
-    """Return who is signed in; only for views that need a login."""
-    return cast("Principal", request.principal)  # type: ignore[attr-defined]

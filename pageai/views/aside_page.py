@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from knowledge.citations.owners import path_of
 from mnote.exceptions import AppError
 from mnote.models import Root
+from mnote.principals import Principal
 from pageai.models import ArtifactIndex, ArtifactKind, OpenHubBinding
 from pageai.panel.errors import PanelError
 from pageai.services import asks, changes, turns
@@ -122,6 +123,11 @@ class Now:
             )
         counts = f" +{facts.get('added', 0)} −{facts.get('removed', 0)}"
         return Chip(label=facts["path"] + counts, url=pane_address(self.visit.root, facts["path"]), is_change=True)
+
+
+def principal_of(request: HttpRequest) -> Principal:
+    """Return who is signed in; only for views that need a login."""
+    return cast("Principal", request.principal)  # type: ignore[attr-defined]
 
 
 def query_of(request: HttpRequest) -> str:

@@ -74,7 +74,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def site(django_db_setup: None) -> Iterator[LiveSite]:
     Path(django_settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)  # WhiteNoise warns when it is not there
-    assert get_resolver().reverse_dict  # imports every page now, so that the first test does not wait for it
+    assert get_resolver().namespace_dict  # imports every page now, so that the first test does not wait for it
     live = LiveSite()
     live.start()
     yield live

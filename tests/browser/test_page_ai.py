@@ -396,6 +396,20 @@ def test_panel_can_be_worked_by_keyboard(opened: Opened, hub: OpenHubStub) -> No
     assert "Close the panel" in names
 
 
+def test_agent_is_chosen_in_the_strip(opened: Opened, hub: OpenHubStub, accessible: Any, snap: Any) -> None:
+    page = opened()
+    chat(page)
+
+    page.locator("#page-ai-settings > summary").click()
+    page.locator('select[name="ai.common.defaultAgent"]').select_option("opencode")
+    page.get_by_role("checkbox", name="Use knowledge bases").first.uncheck()
+    snap(page, "page-ai-settings")
+    accessible(page)
+    page.get_by_role("button", name="Keep these settings").click()
+
+    expect(page.locator("#page-ai-settings > summary")).to_have_text("Agent opencode · knowledge bases switched off")
+
+
 @pytest.mark.parametrize("look", LOOKS, ids=str)
 def test_panel_looks_right(
     opened: Opened, hub: OpenHubStub, library: Library, snap: Any, accessible: Any, look: Look

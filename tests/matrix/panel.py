@@ -103,7 +103,7 @@ ROWS = [
     _of_binding("now", "GET", {}),
     _of_binding("belongs?session=none", "GET", _NOBODY_HAS_IT),
     _of_binding("events", "GET", _SIGNED_OUT, needs_commit=True),
-    *(_of_binding(rest, "POST", {}) for rest in ("new", "reopen", "selection")),
+    *(_of_binding(rest, "POST", {}) for rest in ("new", "reopen", "settings", "selection")),
     *(_of_binding(rest, "POST", _NOBODY_HAS_IT) for rest in ("asks/none", "questions/none")),
     _of_panel("", _NOT_SET_UP),
     _of_panel("api/auth/me", _NOT_SET_UP, needs_commit=True),

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.http import HttpResponse
 
+from mnote.models import Preference
 from tests.pageai.panel.visits import bind
 from tests.people import People
 from tests.stubs.openhub import OpenHubStub
@@ -41,3 +47,89 @@ def test_answer_that_says_nothing_or_too_much_is_refused_and_the_question_waits_
 ) -> None:
     assert answer(people, asked, **given) == 400
     assert not asked.answered.is_set()
+
+
+def strip(people: People) -> str:
+    where = {"workspaceId": people.workspace.pk, "root": people.root.key, "path": "a.md"}
+    return people.client("alice").get("/page-ai/aside", where).content.decode()
+
+
+def keep(people: People, given: Mapping[str, Any]) -> HttpResponse:
+    return people.client("alice").post(f"/page-ai/{bind(people).pk}/settings", given)
+
+
+def shown(people: People) -> list[dict[str, Any]]:
+    """Every setting that the descriptors name for alice."""
+    told = people.client("alice").get("/api/page-ai/agents/descriptors").json()
+    return [*told["commonFields"], *(field for agent in told["agents"] for field in agent["fields"])]
+
+
+def filled(fields: list[dict[str, Any]], **changed: Any) -> dict[str, Any]:
+    """What a browser sends of the form: a switch that is off is left out."""
+    values = {field["key"]: field["value"] for field in fields} | changed
+    switches = [field["key"] for field in fields if field["kind"] == "boolean"]
+    sent = {key: "on" if value is True else value for key, value in values.items() if value not in (False, None)}
+    return {**sent, "shown": switches}
+
+
+@pytest.fixture
+def hermes(tmp_path: Path, settings: Any) -> None:
+    options = [{"value": "small", "label": "Small one"}, {"value": "large", "label": "Large one"}]
+    fields = [
+        {"key": "ai.agent.hermes.model", "kind": "select", "label": "Model", "default": "small", "options": options},
+        {"key": "ai.agent.hermes.key", "kind": "string", "label": "Key", "default": "none", "secret": True},
+        {"key": "ai.agent.hermes.route", "kind": "string", "label": "Route", "default": "fast", "auth": "admin"},
+    ]
+    path = tmp_path / "agents.json"
+    path.write_text(json.dumps([{"agentId": "hermes", "provider": "acp", "displayName": "Hermes", "fields": fields}]))
+    settings.MNOTE_AGENTS_FILE = path
+
+
+@pytest.mark.usefixtures("hub", "hermes")
+def test_strip_shows_every_setting_of_the_descriptors_and_no_other(people: People) -> None:
+    bind(people)
+    page = strip(people)
+
+    named = set(re.findall(r'name="(ai\.[^"]+)"', page))
+    assert named == {field["key"] for field in shown(people)}
+    assert "ai.agent.hermes.model" in named
+    assert "ai.agent.hermes.route" not in named
+    assert "Large one" in page
+    assert "OpenHub" in page
+    assert "knowledge bases with 4 tools" in page
+
+
+@pytest.mark.usefixtures("hub", "hermes")
+def test_settings_are_kept_and_the_strip_says_so(people: People) -> None:
+    changed = {"ai.common.defaultAgent": "opencode", "ai.agent.opencode.knowledge": False}
+    sent = filled(shown(people), **changed, **{"ai.agent.hermes.model": "large", "ai.agent.hermes.key": "s3cret"})
+
+    answer = keep(people, sent)
+
+    assert answer.status_code == 200
+    assert "knowledge bases switched off" in answer.content.decode()
+    stored = dict(Preference.objects.filter(user=people.alice).values_list("key", "value"))
+    assert stored == changed | {"ai.agent.hermes.model": "large", "ai.agent.hermes.key": "s3cret"}
+    assert "s3cret" not in strip(people)
+
+
+@pytest.mark.usefixtures("hub", "hermes")
+def test_form_sent_as_it_was_changes_nothing(people: People) -> None:
+    Preference.objects.create(user=people.alice, key="ai.agent.hermes.key", value="s3cret")
+
+    assert keep(people, filled(shown(people), **{"ai.agent.hermes.key": ""})).status_code == 200
+    assert Preference.objects.get().value == "s3cret"
+
+
+@pytest.mark.usefixtures("hub", "hermes")
+@pytest.mark.parametrize(("key", "value"), [("ai.common.defaultAgent", "nobody"), ("ai.agent.hermes.model", "huge")])
+def test_choice_that_is_none_is_refused(people: People, key: str, value: str) -> None:
+    assert keep(people, filled(shown(people), **{key: value})).status_code == 400
+    assert not Preference.objects.exists()
+
+
+@pytest.mark.usefixtures("hub", "hermes")
+def test_setting_of_administrators_is_not_taken_from_others(people: People) -> None:
+    keep(people, {**filled(shown(people)), "ai.agent.hermes.route": "slow"})
+
+    assert not Preference.objects.exists()
