@@ -21,6 +21,8 @@ def main(arguments: list[str]) -> int:
             "MNOTE_TEST_WEKNORA_URL": stub.url,
             "MNOTE_TEST_WEKNORA_KEY": stub.key,
             "MNOTE_TEST_WEKNORA_MODEL": stub.model.id,
+            # The stub ranks in plain Python.
+            "MNOTE_SEARCH_SECONDS": "120",
         }
         command = [sys.executable, str(_MANAGE), "check_citations", "--provider", "weknora", *arguments]
         return subprocess.run(command, env=environment, check=False).returncode
