@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from knowledge.citations.locators import LocatorKind, LocatorState
 from knowledge.exceptions import LocatorStale
 from knowledge.fidelity import reading, sampling
-from knowledge.models import Document, IndexStatus, KnowledgeBase
+from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderKind
 from knowledge.services import answers, opening, parsing, references, search
 from knowledge.services.opening import OpenedPlace
 from knowledge.services.references import Reference
@@ -34,7 +34,8 @@ class Sample:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts by outcome. `right` is the share of sampled sentences whose truth was told. `faults` explains the rest."""
+    """Counts by outcome. `right` is the share of sampled sentences whose truth was told. `faults` explains the rest;
+    `narrowed` counts sentences that a provider outside ranked too low, so that their document was asked alone."""
 
     counts: Counter[str] = field(default_factory=Counter)
     faults: list[dict[str, str]] = field(default_factory=list)
@@ -102,14 +103,26 @@ def _spread(rows: list[Document], each: int, seed: str) -> Iterator[Sample]:
 
 
 def _check_one(principal: Principal, kb: KnowledgeBase, sample: Sample, tally: Tally) -> Sample:
-    scope = search.Scope(workspace=kb.workspace, kb_ids=(kb.id,))
-    found = search.search(principal=principal, scope=scope, query=sample.sentence, top_k=_TOP)
-    for reference in found.references:
-        if not reference.locator.degraded and sampling.holds(reference.locator.quote, sample.sentence):
-            return _check_reference(principal, reference, sample, tally)
-    degraded = any(reference.locator.degraded for reference in found.references)
-    tally.note("degraded" if degraded else "missed", sample)
+    found = _found(principal, kb, sample)
+    if kb.provider != ProviderKind.LOCAL and _holding(found, sample) is None:
+        # How another ranks is not ours to judge: the place is, where its own document is asked alone.
+        found = _found(principal, kb, sample, sample.document.id)
+        tally.counts["narrowed"] += 1
+    reference = _holding(found, sample)
+    if reference is not None:
+        return _check_reference(principal, reference, sample, tally)
+    tally.note("degraded" if any(each.locator.degraded for each in found) else "missed", sample)
     return sample
+
+
+def _found(principal: Principal, kb: KnowledgeBase, sample: Sample, *document_ids: str) -> tuple[Reference, ...]:
+    scope = search.Scope(workspace=kb.workspace, kb_ids=(kb.id,), document_ids=document_ids)
+    return search.search(principal=principal, scope=scope, query=sample.sentence, top_k=_TOP).references
+
+
+def _holding(found: tuple[Reference, ...], sample: Sample) -> Reference | None:
+    placed = (each for each in found if not each.locator.degraded)
+    return next((each for each in placed if sampling.holds(each.locator.quote, sample.sentence)), None)
 
 
 def _check_reference(principal: Principal, reference: Reference, sample: Sample, tally: Tally) -> Sample:

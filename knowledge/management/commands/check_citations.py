@@ -19,7 +19,7 @@ from knowledge.services import fidelity, fidelity_edits, fidelity_setup
 from knowledge.services.fidelity import Tally
 from mnote.principals import Principal
 
-_COLUMNS = ("sampled", "exact", "moved", "changed", "gone", "degraded", "wrong", "missed")
+_COLUMNS = ("sampled", "exact", "moved", "changed", "gone", "degraded", "wrong", "missed", "narrowed")
 _INSIDE = "MNOTE_CHECK_CITATIONS"
 _WANTED = 0.995
 _CONNECTION = {
