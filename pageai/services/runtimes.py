@@ -71,15 +71,16 @@ def endpoint(visit: Visit) -> Endpoint:
     """
     row = _wanted(visit)
     ends_at = time.monotonic() + settings.MNOTE_OPENCODE_START_SECONDS
-    while row.state != RuntimeState.READY:
-        _refuse(row)
+    while True:
+        _refuse(row)  # a host that was killed left rows that say ready
+        if row.state == RuntimeState.READY:
+            return _endpoint_of(row)
         if time.monotonic() > ends_at:
             raise _not_started(row.reason or "not_ready")
         connections.let_go()
         time.sleep(_LOOK_SECONDS)
         # One that was just ending may be started anew now.
         row = OpencodeRuntime.objects.exclude(state=RuntimeState.ENDED).filter(pk=row.pk).first() or _wanted(visit)
-    return _endpoint_of(row)
 
 
 def live_endpoint(visit: Visit) -> Endpoint | None:

@@ -57,6 +57,14 @@ def test_without_a_host_nobody_waits(visit: Visit) -> None:
     assert runtimes.standing(visit.principal.user).trouble == str(runtimes.SENTENCES["host_missing"])
 
 
+def test_what_a_killed_host_left_is_not_taken_for_ready(visit: Visit) -> None:
+    ready(visit)
+
+    with pytest.raises(AgentNotStarted) as refused:
+        runtimes.endpoint(visit)
+    assert refused.value.extra["reason"] == "host_missing"
+
+
 def test_a_failure_is_said_once_and_tried_again_when_asked(visit: Visit, host: None, settings: Any) -> None:
     settings.MNOTE_OPENCODE_START_SECONDS = 0
     ready(visit)
