@@ -1,4 +1,4 @@
-"""Identifiers of bindings and artifact references."""
+"""Identifiers of bindings, artifact references, tool calls and runs."""
 
 from __future__ import annotations
 
@@ -15,3 +15,7 @@ def artifact_id() -> str:
 
 def tool_call_id() -> str:
     return new_id("call")
+
+
+def run_id() -> str:
+    return new_id("run")

@@ -6,12 +6,14 @@ from typing import Any
 
 from celery import shared_task
 
-from mnote.job_kinds import job
-from mnote.jobs import JobContext
+from mnote.job_kinds import BULK, job
+from mnote.jobs import JobContext, Postpone
 from mnote.models import User
 from pageai.exceptions import PanelNotConfigured
 from pageai.panel.errors import PanelError
-from pageai.services import agent_files, panel, provisioning, tool_calls
+from pageai.services import agent_files, panel, provisioning, pruning, settling, tool_calls
+
+_LOOK_AGAIN_SECONDS = 3.0
 
 
 @job(provisioning.CLOSE_KIND, max_attempts=8)
@@ -26,6 +28,27 @@ def close_identities(context: JobContext) -> dict[str, Any]:
         return {"closed": 0}
     except PanelError as error:
         raise panel.as_app_error(error) from error
+
+
+@job(settling.SETTLE_KIND, max_attempts=8, deadline_seconds=120)
+def settle_run(context: JobContext) -> dict[str, Any]:
+    """Bring a run that nobody reads to its end; again and again while its agent works on."""
+    if settling.settle(context.payload["runId"]):
+        raise Postpone(_LOOK_AGAIN_SECONDS)
+    return {}
+
+
+@job(pruning.PRUNE_KIND, queue=BULK, max_attempts=2)
+def prune_runs(context: JobContext) -> dict[str, Any]:
+    """Forget old runs and their events."""
+    return {"removed": pruning.prune(beat=context.beat)}
+
+
+@shared_task(name="pageai.tend_runs", ignore_result=True)
+def tend_runs() -> None:
+    """Have runs that nobody reads settled, and old ones forgotten."""
+    settling.ask_for_all()
+    pruning.ask_when_due()
 
 
 @shared_task(name="pageai.refresh_agent_files")

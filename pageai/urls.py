@@ -3,7 +3,7 @@
 from django.urls import path
 
 from pageai.mcp import http
-from pageai.views import app, aside, aside_settings, events, proxy
+from pageai.views import app, aside, aside_settings, events, journal, proxy
 
 app_name = "pageai"
 
@@ -11,6 +11,8 @@ urlpatterns = [
     path("mcp", http.mcp, name="mcp"),
     path("page-ai/aside", aside.aside, name="aside"),
     path("page-ai/page", aside.own_page, name="own-page"),
+    path("page-ai/runs", journal.of_page, name="runs"),
+    path("page-ai/runs/<str:run_id>", journal.one, name="run"),
     path("page-ai/<str:binding_id>/now", aside.now, name="now"),
     path("page-ai/<str:binding_id>/events", events.events, name="events"),
     path("page-ai/<str:binding_id>/new", aside.start_anew, name="start-anew"),

@@ -38,17 +38,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """How the caller proved who they are. Looked at again each time: a revoked right ends the stream."""
+    """How the caller proved who they are. Looked at again each time: a revoked right ends the stream. `scope` is what a
+    token has to have."""
 
     session_key: str = ""
     token: str = ""
+    scope: str = TokenScope.KNOWLEDGE_READ
 
     def principal(self) -> Principal:
         """Raises NotAuthenticated or Forbidden once the proof counts no more."""
         if not self.token:
             return _of_session(self.session_key)
         principal = tokens.authenticate(self.token)
-        if not principal.has_scope(TokenScope.KNOWLEDGE_READ):
+        if not principal.has_scope(self.scope):
             raise Forbidden
         return principal
 
@@ -85,7 +87,7 @@ class Watch:
         return self.caller.principal().user.pk
 
 
-class _Streams:
+class Streams:
     """How many streams each person has open in this process."""
 
     def __init__(self) -> None:
@@ -107,7 +109,7 @@ class _Streams:
                 self._open[user_id] -= 1
 
 
-_streams = _Streams()
+_streams = Streams()
 
 
 @require_GET

@@ -166,6 +166,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "mnote.sweep_jobs", "schedule": 5.0, "options": {"expires": 15}},
     "beat": {"task": "mnote.beat_worker", "schedule": 10.0, "options": {"expires": 20}},
     "schedule": {"task": "knowledge.schedule_syncs", "schedule": 30.0, "options": {"expires": 60}},
+    "runs": {"task": "pageai.tend_runs", "schedule": 5.0, "options": {"expires": 15}},
     "agent_files": {"task": "pageai.refresh_agent_files", "schedule": 30.0, "options": {"expires": 60}},
     "tool_calls": {"task": "pageai.prune_tool_calls", "schedule": 3600.0, "options": {"expires": 3600}},
 }
@@ -221,6 +222,9 @@ MNOTE_OPENCODE_START_SECONDS = env_int("MNOTE_OPENCODE_START_SECONDS", 60, minim
 MNOTE_OPENCODE_FENCE = env_bool("MNOTE_OPENCODE_FENCE", default=True)
 #: A stream that gives no byte for this long is dead: three of OpenHub's heartbeats.
 MNOTE_OPENHUB_SILENCE_SECONDS = env_float("MNOTE_OPENHUB_SILENCE_SECONDS", 390.0, minimum=1.0)
+#: How long the journal of an ended run is kept: what happened in it, and that it was.
+MNOTE_RUN_EVENT_DAYS = env_int("MNOTE_RUN_EVENT_DAYS", 30, minimum=1)
+MNOTE_RUN_DAYS = env_int("MNOTE_RUN_DAYS", 180, minimum=1)
 
 LOGGING = {
     "version": 1,

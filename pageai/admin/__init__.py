@@ -1,5 +1,5 @@
 """The admin's pages of Page AI, one module a noun. Importing them registers them."""
 
-from pageai.admin import artifacts, bindings, panel, runtimes, tool_calls
+from pageai.admin import artifacts, bindings, panel, runs, runtimes, tool_calls
 
-__all__ = ["artifacts", "bindings", "panel", "runtimes", "tool_calls"]
+__all__ = ["artifacts", "bindings", "panel", "runs", "runtimes", "tool_calls"]

@@ -4,6 +4,7 @@ from django.db import models
 
 from mnote.models import User, Workspace
 from pageai.models.bindings import OpenHubBinding
+from pageai.models.runs import Run
 
 
 class PanelConnection(models.Model):
@@ -79,11 +80,12 @@ class PanelTurn(models.Model):
     `beat_at`; a turn that nobody renews any more counts as ended.
 
     `revision` grows whenever something changed that a page shows: a request for the person, a changed file, the end.
-    `selection` is what the person selected on the page, for the next question; `told_hash` says which context the
-    session was told last. Holds no message.
+    `run` is the journal of the turn. `selection` is what the person selected on the page, for the next question;
+    `told_hash` says which context the session was told last. Holds no message.
     """
 
     binding = models.OneToOneField(OpenHubBinding, on_delete=models.CASCADE, primary_key=True, related_name="turn")
+    run = models.OneToOneField(Run, on_delete=models.SET_NULL, null=True, blank=True, related_name="turn")
     owner = models.CharField(max_length=60, blank=True)
     question_hash = models.CharField(max_length=64, blank=True)
     selection = models.CharField(max_length=2000, blank=True)

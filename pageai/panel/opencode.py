@@ -146,7 +146,7 @@ class Opencode:
     def has_just_been_asked(self, session_id: str, *, directory: str) -> bool:
         """Say whether the newest message is a question of the last seconds, on which work is about to begin."""
         listed = as_list(self._on(session_id, "GET", "/message?limit=1", directory), LAYER)
-        newest = _info_of(listed[-1]) if listed else {}
+        newest = info_of(listed[-1]) if listed else {}
         made = _mapping(newest.get("time")).get("created")
         return newest.get("role") == "user" and isinstance(made, int) and time.time() - made / 1000 < _BEGINS_SECONDS
 
@@ -155,11 +155,11 @@ class Opencode:
 
     def permission_requests(self, *, directory: str) -> list[Request]:
         listed = self._asker.json("GET", "/permission", params={"directory": directory}, timeouts=SHORT)
-        return [_request_of(each) for each in as_list(listed, LAYER)]
+        return [request_of(each) for each in as_list(listed, LAYER)]
 
     def question_requests(self, *, directory: str) -> list[QuestionRequest]:
         listed = self._asker.json("GET", "/question", params={"directory": directory}, timeouts=SHORT)
-        return [_question_request_of(each) for each in as_list(listed, LAYER)]
+        return [question_request_of(each) for each in as_list(listed, LAYER)]
 
     def allow_once(self, request_id: str, *, directory: str) -> bool:
         """Allow one request. False when it no longer waits."""
@@ -177,13 +177,13 @@ class Opencode:
         """Leave a question request unanswered. False when it no longer waits."""
         return self._post(f"/question/{request_id}/reject", directory, None)
 
-    def add_mcp_server(self, name: str, *, directory: str, url: str, token: str) -> bool:
-        """Let the agents of a folder use an MCP server, and say whether it is connected."""
+    def add_mcp_server(self, name: str, *, directory: str, url: str, token: str, run_id: str = "") -> bool:
+        """Let the agents of a folder use an MCP server, and say whether it is connected. `run_id` goes with calls."""
         config = {
             "type": "remote",
             "url": url,
             "enabled": True,
-            "headers": {"Authorization": f"Bearer {token}"},
+            "headers": {"Authorization": f"Bearer {token}"} | ({"X-MNote-Run": run_id} if run_id else {}),
             # Else a refused token is followed by requests to addresses of our own that carry it.
             "oauth": False,
             "timeout": _TOOL_MS,
@@ -194,11 +194,15 @@ class Opencode:
         state = states.get(name)
         return isinstance(state, dict) and state.get("status") == "connected"
 
+    def messages(self, session_id: str, *, directory: str) -> list[Mapping[str, Any]]:
+        """Return the messages of a session as opencode keeps them, the oldest first."""
+        return as_list(self._on(session_id, "GET", "/message", directory), LAYER)
+
     def last_turn(self, session_id: str, *, directory: str) -> tuple[list[Change], list[ToolCall]]:
         """Return what the tool calls after the newest message of the person changed and gave, in their order."""
-        listed = as_list(self._on(session_id, "GET", "/message", directory), LAYER)
-        parts = [part for message in _newest_turn(listed) for part in _parts_of(message)]
-        return [each for part in parts for each in _changes_of(part)], [
+        listed = self.messages(session_id, directory=directory)
+        parts = [part for message in turn_of(listed) for part in _parts_of(message)]
+        return [each for part in parts for each in changes_of(part)], [
             each for part in parts for each in _calls_of(part)
         ]
 
@@ -208,8 +212,8 @@ class Opencode:
     def line_counts(self, session_id: str, *, directory: str) -> Mapping[str, tuple[int, int]]:
         """Return added and removed lines by file, for what changed after the newest message of the person. opencode
         knows only where it keeps snapshots of a git repository, and only when asked for one message; else nothing."""
-        turn = _newest_turn(as_list(self._on(session_id, "GET", "/message", directory), LAYER))
-        asked = str(_info_of(turn[0]).get("id", "")) if turn else ""
+        turn = turn_of(as_list(self._on(session_id, "GET", "/message", directory), LAYER))
+        asked = str(info_of(turn[0]).get("id", "")) if turn else ""
         params = {"directory": directory, "messageID": asked}
         listed = as_list(self._asker.json("GET", f"/session/{session_id}/diff", params=params), LAYER)
         return {str(each.get("file", "")): (_count(each, "additions"), _count(each, "deletions")) for each in listed}
@@ -247,7 +251,8 @@ def _id_of(made: Mapping[str, Any], prefix: str) -> str:
     return found
 
 
-def _request_of(given: Mapping[str, Any]) -> Request:
+def request_of(given: Mapping[str, Any]) -> Request:
+    """Read a permission request, of a list or of an event."""
     metadata = given.get("metadata")
     facts = metadata if isinstance(metadata, dict) else {}
     patterns = given.get("patterns")
@@ -263,7 +268,8 @@ def _request_of(given: Mapping[str, Any]) -> Request:
     )
 
 
-def _question_request_of(given: Mapping[str, Any]) -> QuestionRequest:
+def question_request_of(given: Mapping[str, Any]) -> QuestionRequest:
+    """Read a question request, of a list or of an event."""
     listed = given.get("questions")
     questions = [_question_of(each) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     return QuestionRequest(
@@ -284,13 +290,20 @@ def _question_of(given: Mapping[str, Any]) -> Question:
     )
 
 
-def _newest_turn(messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    roles = [_info_of(each).get("role") for each in messages]
-    asked = [index for index, role in enumerate(roles) if role == "user"]
-    return messages[asked[-1] :] if asked else ()
+def turn_of(messages: Sequence[Mapping[str, Any]], anchor: str = "") -> Sequence[Mapping[str, Any]]:
+    """Return the messages of one turn: from the question `anchor`, else from the newest one, to the next question."""
+    infos = [info_of(each) for each in messages]
+    asked = [index for index, info in enumerate(infos) if info.get("role") == "user"]
+    named = [index for index in asked if anchor and infos[index].get("id") == anchor]
+    if not (asked if not anchor else named):
+        return ()
+    begins = (named or asked)[-1]
+    ends = next((index for index in asked if index > begins), len(messages))
+    return messages[begins:ends]
 
 
-def _info_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
+def info_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a message says of itself."""
     found = message.get("info")
     return found if isinstance(found, dict) else {}
 
@@ -304,7 +317,8 @@ def _parts_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     )
 
 
-def _changes_of(part: Mapping[str, Any]) -> list[Change]:
+def changes_of(part: Mapping[str, Any]) -> list[Change]:
+    """Return the files that the tool call of a part changed."""
     state = part.get("state")
     if not isinstance(state, dict) or state.get("status") != "completed" or part.get("tool") not in _CHANGING_TOOLS:
         return []
@@ -327,6 +341,14 @@ def _changes_of(part: Mapping[str, Any]) -> list[Change]:
 def _count(given: Mapping[str, Any], name: str) -> int:
     found = given.get(name)
     return found if isinstance(found, int) else 0
+
+
+def counts(diff: str) -> dict[str, int]:
+    """Count the lines that a unified diff adds and takes away."""
+    lines = diff.splitlines()
+    added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
+    removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
+    return {"added": added, "removed": removed}
 
 
 def _calls_of(part: Mapping[str, Any]) -> list[ToolCall]:

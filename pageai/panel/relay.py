@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from pageai.panel.errors import PanelError
 from pageai.panel.frames import Frame, FrameReader, FrameTooLarge, frame
@@ -18,16 +18,18 @@ _MAX_KEPT_BYTES = 8 * 1024 * 1024
 
 
 class Relay:
-    """`cut_text` is said to the person when the stream breaks off; the page then does not send the question again."""
+    """`cut_text` is said to the person when the stream breaks off; the page then does not send the question again.
+    `hear` is given every frame as it comes."""
 
-    def __init__(self, *, cut_text: str) -> None:
+    def __init__(self, *, cut_text: str, hear: Callable[[Frame], None] = lambda _frame: None) -> None:
         self._cut_text = cut_text
+        self._hear = hear
         self._kept: deque[Frame] = deque()
         self._kept_bytes = 0
         self._viewer = self._looking = 0
         self._news = asyncio.Event()
         self._was_final = False
-        self.is_over = False
+        self.is_over = self.is_proper = False
 
     @property
     def has_unseen(self) -> bool:
@@ -46,7 +48,7 @@ class Relay:
                 for each in reader.feed(piece):
                     self._take(each)
         except (PanelError, FrameTooLarge):
-            self._was_final = False
+            self._was_final = self.is_proper = False
         finally:
             self.end()
 
@@ -55,6 +57,7 @@ class Relay:
         if self.is_over:
             return
         if text or not self._was_final:
+            self.is_proper = False
             self._keep(frame("error", error=text or self._cut_text, done=True))
         self.is_over = True
         self._news.set()
@@ -78,7 +81,9 @@ class Relay:
             self._looking -= 1
 
     def _take(self, given: Frame) -> None:
+        self._hear(given)
         self._was_final = given.is_final
+        self.is_proper = given.is_final and given.type != "error"
         self._keep(given)
 
     def _keep(self, given: Frame) -> None:

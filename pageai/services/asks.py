@@ -16,7 +16,7 @@ from mnote.selectors import access
 from mnote.services import audit
 from pageai.panel.opencode import QuestionRequest, Request
 from pageai.panel.veil import Veil
-from pageai.services import changes, turns
+from pageai.services import changes, runs, turns
 from pageai.services.gatekeeping import Visit
 from pageai.services.opencodes import opencode_of, running
 
@@ -76,7 +76,7 @@ def allow(visit: Visit, ask_id: str) -> None:
         changes.note_before(visit, call_id=ask.call_id, path=ask.path, diff=ask.diff)
     if not opencode_of(visit).allow_once(ask.id, directory=visit.directory):
         raise NotFound
-    _record(visit, "panel.allow", ask)
+    _record(visit, "panel.allow", ask, "allowed")
 
 
 def decline(visit: Visit, ask_id: str) -> None:
@@ -95,6 +95,7 @@ def answer(visit: Visit, request_id: str, answers: Sequence[Sequence[str]]) -> N
         raise Invalid(_("Choose an answer, or write one."))
     if not opencode_of(visit).answer(request.id, directory=visit.directory, answers=answers):
         raise NotFound
+    runs.note_answer(binding=visit.binding, kind="question", request_id=request.id, how="answered")
     turns.touch(binding_id=visit.binding.pk)
 
 
@@ -103,16 +104,18 @@ def dismiss(visit: Visit, request_id: str) -> None:
     request = _waiting_question(visit, request_id)
     if not opencode_of(visit).dismiss(request.id, directory=visit.directory):
         raise NotFound
+    runs.note_answer(binding=visit.binding, kind="question", request_id=request.id, how="dismissed")
     turns.touch(binding_id=visit.binding.pk)
 
 
 def _decline(visit: Visit, ask: Ask) -> None:
     if not opencode_of(visit).decline(ask.id, directory=visit.directory, message=_DECLINED):
         raise NotFound
-    _record(visit, "panel.decline", ask)
+    _record(visit, "panel.decline", ask, "declined")
 
 
-def _record(visit: Visit, action: str, ask: Ask) -> None:
+def _record(visit: Visit, action: str, ask: Ask, how: str) -> None:
+    runs.note_answer(binding=visit.binding, kind="permission", request_id=ask.id, how=how)
     audit.record(
         principal=visit.principal,
         action=action,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from knowledge.citations.owners import owner_document_id
@@ -14,7 +14,8 @@ from mnote.files.prefixes import components
 from mnote.selectors import access
 from mnote.services import files
 from pageai.models import ArtifactIndex, ArtifactKind, ArtifactProvider
-from pageai.panel.opencode import Change, ToolCall
+from pageai.panel.citations import Citation, citations_of, is_ours
+from pageai.panel.opencode import Change, ToolCall, counts
 from pageai.services import artifacts, turns
 from pageai.services.gatekeeping import Visit
 from pageai.services.opencodes import opencode_of
@@ -25,7 +26,7 @@ _MAX_HASHED = 32 * 1024 * 1024
 _SHOWN_KINDS = (ArtifactKind.CHANGED_FILE, ArtifactKind.CITATION)
 
 
-def note_turn(visit: Visit) -> int:
+def note_turn(visit: Visit, *, run_id: str = "") -> int:
     """Look through the newest turn of a conversation and say how many references it has. Looking twice adds nothing.
     Raises PanelError."""
     if not visit.session_id:
@@ -33,8 +34,8 @@ def note_turn(visit: Visit) -> int:
     opencode, directory = opencode_of(visit), visit.directory
     changes, calls = opencode.last_turn(visit.session_id, directory=directory)
     counted = opencode.line_counts(visit.session_id, directory=directory) if changes else {}
-    made = sum(_note_change(visit, each, counted) for each in changes)
-    made += sum(_note_citations(visit, each) for each in calls)
+    made = sum(_note_change(visit, each, counted, run_id) for each in changes)
+    made += sum(_note_citations(visit, each, run_id) for each in calls)
     if made:
         turns.touch(binding_id=visit.binding.pk)
     return made
@@ -42,8 +43,8 @@ def note_turn(visit: Visit) -> int:
 
 def note_before(visit: Visit, *, call_id: str, path: str, diff: str) -> None:
     """Note a change that was allowed and is about to be made: how many lines, and what the file was."""
-    payload = {"path": path, "hashBefore": _hash_of(visit, path)} | _counts(diff)
-    _note(visit, ArtifactKind.DIFF, ArtifactProvider.OPENCODE, f"{call_id}:{path}"[:200], payload)
+    payload = {"path": path, "hashBefore": _hash_of(visit, path)} | counts(diff)
+    _note(visit, "", ArtifactKind.DIFF, ArtifactProvider.OPENCODE, f"{call_id}:{path}"[:200], payload)
 
 
 def newest(visit: Visit) -> list[ArtifactIndex]:
@@ -67,7 +68,7 @@ def relative(visit: Visit, path: str) -> str:
         return ""
 
 
-def _note_change(visit: Visit, change: Change, counted: Mapping[str, tuple[int, int]]) -> int:
+def _note_change(visit: Visit, change: Change, counted: Mapping[str, tuple[int, int]], run_id: str) -> int:
     path = relative(visit, change.path)
     if not path:
         return 0
@@ -76,7 +77,7 @@ def _note_change(visit: Visit, change: Change, counted: Mapping[str, tuple[int, 
     asked = dict(before.values_list("payload_json", flat=True).first() or {})
     payload = {"path": path, "tool": change.tool} | _lines(change, counted.get(path), asked)
     payload |= {"hashBefore": asked.get("hashBefore", ""), "hashAfter": _hash_of(visit, path)}
-    return _note(visit, ArtifactKind.CHANGED_FILE, ArtifactProvider.OPENCODE, provider_id, payload)
+    return _note(visit, run_id, ArtifactKind.CHANGED_FILE, ArtifactProvider.OPENCODE, provider_id, payload)
 
 
 def _lines(change: Change, counted: tuple[int, int] | None, asked: Mapping[str, Any]) -> dict[str, int]:
@@ -84,7 +85,7 @@ def _lines(change: Change, counted: tuple[int, int] | None, asked: Mapping[str, 
     if counted is not None:
         return {"added": counted[0], "removed": counted[1]}
     if change.diff:
-        return _counts(change.diff)
+        return counts(change.diff)
     return {name: asked[name] for name in ("added", "removed") if isinstance(asked.get(name), int)}
 
 
@@ -97,50 +98,36 @@ def _hash_of(visit: Visit, path: str) -> str:
         return ""
 
 
-def _note_citations(visit: Visit, call: ToolCall) -> int:
+def _note_citations(visit: Visit, call: ToolCall, run_id: str) -> int:
     """Only results of our own tools carry citations; their addresses were made by the server."""
-    if "_mnote_" not in call.tool:
+    if not is_ours(call.tool):
         return 0
-    found = list(_references(call.output))[:_MAX_CITATIONS]
+    found = islice(citations_of(call.output), _MAX_CITATIONS)
     return sum(
-        _note(visit, ArtifactKind.CITATION, ArtifactProvider.LOCAL, f"{call.call_id}:{number}", payload)
-        for number, payload in enumerate(found)
+        _note(visit, run_id, ArtifactKind.CITATION, ArtifactProvider.LOCAL, f"{call.call_id}:{number}", _shown(each))
+        for number, each in enumerate(found)
     )
 
 
-def _references(output: str) -> Iterator[dict[str, Any]]:
-    try:
-        waiting = [json.loads(output)]
-    except ValueError:
-        return
-    while waiting:
-        one = waiting.pop(0)
-        if isinstance(one, dict) and (payload := _citation(one)) is not None:
-            yield payload
-        inner = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
-        waiting += [each for each in inner if isinstance(each, dict | list)]
-
-
-def _citation(given: Mapping[str, Any]) -> dict[str, Any] | None:
-    url, path = given.get("citationUrl"), given.get("sourcePath")
-    if not isinstance(url, str) or not isinstance(path, str) or not path:
-        return None
-    label = given.get("citationLabel") or given.get("title") or path
-    return {"path": path, "url": url, "label": str(label)[:300], "degraded": given.get("locatorDegraded") is True}
+def _shown(found: Citation) -> dict[str, Any]:
+    return {"path": found.path, "url": found.url, "label": found.label, "degraded": found.is_degraded}
 
 
 def _note(
-    visit: Visit, kind: ArtifactKind, provider: ArtifactProvider, provider_id: str, payload: dict[str, Any]
+    visit: Visit,
+    run_id: str,
+    kind: ArtifactKind,
+    provider: ArtifactProvider,
+    provider_id: str,
+    payload: dict[str, Any],
 ) -> int:
-    opens = {"mnoteResourceId": owner_document_id(payload["path"])}
     artifacts.record(
-        binding=visit.binding, kind=kind, provider=provider, provider_id=provider_id, payload=payload, opens=opens
+        binding=visit.binding,
+        kind=kind,
+        provider=provider,
+        provider_id=provider_id,
+        payload=payload,
+        opens={"mnoteResourceId": owner_document_id(payload["path"])},
+        host_run_id=run_id or None,
     )
     return 1
-
-
-def _counts(diff: str) -> dict[str, int]:
-    lines = diff.splitlines()
-    added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
-    removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
-    return {"added": added, "removed": removed}

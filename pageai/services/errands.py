@@ -18,7 +18,7 @@ from pageai.panel.errors import PanelProtocolError, PanelRefused, PanelUnavailab
 from pageai.panel.openhub import LAYER, OpenHub
 from pageai.panel.routes import Action, Match
 from pageai.panel.veil import Veil
-from pageai.services import bindings, gatekeeping, panel, provisioning, turns
+from pageai.services import bindings, gatekeeping, panel, provisioning, runs, turns
 from pageai.services.gatekeeping import Visit
 from pageai.services.opencodes import opencode_of
 
@@ -208,6 +208,7 @@ def _answer(errand: Errand) -> Mapping[str, Any]:
         raise NotFound
     if not opencode.answer(wanted, directory=directory, answers=answers):
         raise NotFound
+    runs.note_answer(binding=visit.binding, kind="question", request_id=wanted, how="answered")
     turns.touch(binding_id=visit.binding.pk)
     return {"success": True, "message": _("Your answer was passed on."), "error": None}
 

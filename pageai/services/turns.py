@@ -38,6 +38,7 @@ def begin(*, binding: OpenHubBinding, question: str) -> None:
     """
     now = timezone.now()
     facts = {"owner": OWNER, "question_hash": _hash(question), "started_at": now, "beat_at": now, "ended_at": None}
+    facts["run"] = None
     rows = PanelTurn.objects.filter(pk=binding.pk)
     if rows.filter(_is_free(now)).update(**facts, revision=F("revision") + 1):
         return
@@ -88,6 +89,11 @@ def told(*, binding: OpenHubBinding) -> str:
 
 def note_told(*, binding: OpenHubBinding, mark: str) -> None:
     PanelTurn.objects.filter(pk=binding.pk).update(told_hash=mark)
+
+
+def is_attended(*, run_id: str) -> bool:
+    """Say whether a process reads the stream of this run."""
+    return PanelTurn.objects.filter(run_id=run_id).exclude(_is_free(timezone.now())).exists()
 
 
 def _own(binding_id: str) -> QuerySet[PanelTurn]:

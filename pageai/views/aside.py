@@ -22,22 +22,24 @@ from pageai.services.gatekeeping import Visit
 from pageai.services.pages import Page
 from pageai.views.aside_page import Now, page_path, pane_address, principal_of, query_of, troubles_of
 from pageai.views.aside_settings import strip_of
+from pageai.views.run_line import recent
 
 _CHANGED = "page-ai:changed"
+_RECENT = 5
 
 
 @login_required
 @require_GET
 def aside(request: HttpRequest) -> HttpResponse:
     """The panel of a page, for the place beside it: opens or resumes its conversation."""
-    return render(request, "pageai/panel.html", _panel(request, _page_of(request)))
+    return render(request, "pageai/panel.html", _panel(request, page_of(request)))
 
 
 @login_required
 @require_GET
 def own_page(request: HttpRequest) -> HttpResponse:
     """The same on a page of its own."""
-    page = _page_of(request)
+    page = page_of(request)
     back = pane_address(page.root, page.path)
     context = {"page": page, "workspace": page.root.workspace, "back_url": back, "is_own_page": True}
     return render(request, "pageai/own_page.html", context | _panel(request, page))
@@ -143,19 +145,23 @@ def _panel(request: HttpRequest, page: Page) -> dict[str, Any]:
     principal = principal_of(request)
     search = f"{reverse('knowledge:search')}?workspace={page.root.workspace_id}"
     base = {"page": page, "query": query_of(request), "search_url": search}
+    lines = recent(principal, page.root, page.resource_id, limit=_RECENT)
     try:
         panel.connection()
         opened = bindings.open_binding(principal=principal, page=page)
         visit = gatekeeping.enter(principal=principal, binding_id=opened.binding.pk)
     except PanelNotConfigured as error:
-        return base | {"missing": str(error.detail)}
+        return base | {"missing": str(error.detail), "lines": lines}
     except AppError as error:
-        return base | {"problem": str(error.detail)}
+        return base | {"problem": str(error.detail), "lines": lines}
     facts = {"now": Now(visit), "binding": visit.binding, "selection": turns.selection(binding=visit.binding)}
-    return base | facts | {"troubles": troubles_of(health.look(principal)), "strip": strip_of(principal.user)}
+    troubles = troubles_of(health.look(principal))
+    shown = {"troubles": troubles, "lines": lines if troubles else [], "strip": strip_of(principal.user)}
+    return base | facts | shown
 
 
-def _page_of(request: HttpRequest) -> Page:
+def page_of(request: HttpRequest) -> Page:
+    """Return the page that a query names, as its reader may see it. Raises NotFound."""
     principal = principal_of(request)
     workspace = access.get_workspace(principal, request.GET.get("workspaceId", ""))
     root = access.root_of(workspace, request.GET.get("root") or None)

@@ -21,6 +21,7 @@ from pageai.panel.errors import PanelError
 from pageai.services import asks, changes, turns
 from pageai.services.asks import Waiting
 from pageai.services.gatekeeping import Visit
+from pageai.views.run_line import Line, newest_of
 
 OPEN_COOKIE = "mnote_page_ai"
 _LAYERS = {"openhub_fastapi": "OpenHub", "openhub_redis": "Redis", "opencode": "opencode"}
@@ -82,6 +83,11 @@ class Now:
             return asks.waiting(self.visit)
         except (PanelError, AppError):
             return Waiting()
+
+    @cached_property
+    def line(self) -> Line | None:
+        """The newest run."""
+        return newest_of(self.binding)
 
     @property
     def lamp(self) -> str:

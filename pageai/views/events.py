@@ -17,7 +17,7 @@ from mnote.exceptions import AppError
 from pageai.panel import headers
 from pageai.services import gatekeeping, turns
 from pageai.services.turns import Standing
-from pageai.views.threads import in_thread
+from pageai.threads import in_thread
 
 _LOOK_SECONDS, _SIGN_OF_LIFE_SECONDS = 1.0, 15.0
 

@@ -6,6 +6,7 @@ unbuffered and hold neither a thread nor a database connection between two looks
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
@@ -29,15 +30,16 @@ from pageai.panel.openhub import OpenHub
 from pageai.panel.routes import Action, Match
 from pageai.panel.upstream import Call
 from pageai.panel.veil import Veil
-from pageai.services import errands, gatekeeping, panel, prompting, provisioning, turns
+from pageai.services import errands, gatekeeping, panel, prompting, settling
 from pageai.services.errands import Errand
 from pageai.services.gatekeeping import Visit
 from pageai.services.prompting import Prepared
+from pageai.threads import in_thread
 from pageai.views.running import Head, Texts, Turn, turn_of
-from pageai.views.threads import in_thread
 
 _MAX_BODY_BYTES = 40 * 1024 * 1024
 _LOOK_SECONDS, _SIGN_OF_LIFE_SECONDS = 1.0, 15.0
+REQUEST_HEADER, REQUEST_ID = "X-MNote-Request-ID", re.compile(r"[A-Za-z0-9_.:-]{8,64}")
 _STREAMS = frozenset({Action.PROMPT, Action.RETRY, Action.RECONNECT})
 
 
@@ -85,7 +87,7 @@ async def _streamed(request: HttpRequest, caller: Caller, visit: Visit, match: M
     if match.action is Action.RECONNECT:
         turn = await _rejoined(request, visit)
     else:
-        turn = await _begun(visit, match, raw)
+        turn = await _begun(request, visit, match, raw)
     if turn is None:
         idle = frame("session_idle", conversation_id=visit.session_id, done=False)
         return _stream_response(_only(idle))
@@ -101,38 +103,42 @@ async def _rejoined(request: HttpRequest, visit: Visit) -> Turn | None:
         return known
     connection = await in_thread(panel.connection)
     try:
-        await in_thread(partial(turns.begin, binding=visit.binding, question=f"reconnect {session_id}"))
+        prepared = await in_thread(partial(prompting.prepare_reconnect, visit, session_id))
     except TurnRunning:
         return None  # read by another process: its page shows it
-    identity = await in_thread(partial(provisioning.ensure_identity, visit))
-    prepared = Prepared(identity=identity, session_id=session_id, path="/api/query/stream/reconnect")
-    turn = Turn(visit, connection, _texts())
+    turn = Turn(visit, prepared.run, connection, _texts())
     await _opened(turn, connection, prepared, method="GET", params={"session_id": session_id})
     return turn
 
 
-async def _begun(visit: Visit, match: Match, raw: bytes) -> Turn:
+async def _begun(request: HttpRequest, visit: Visit, match: Match, raw: bytes) -> Turn:
     """Ask a question. One that was asked already and is being answered is joined, never asked twice."""
     last = turn_of(visit.binding.pk)
     if last is not None and last.relay.is_over:
         await last.finished()
     try:
-        prepared = await in_thread(_preparing(visit, match, raw))
+        prepared = await in_thread(_preparing(visit, match, raw, _request_id(request)))
     except TurnRunning as running:
         known = turn_of(visit.binding.pk)
         if known is None or not running.extra.get("same"):
             raise
         return known
     connection = await in_thread(panel.connection)
-    turn = Turn(visit, connection, _texts())
+    turn = Turn(visit, prepared.run, connection, _texts())
     await _opened(turn, connection, prepared, method="POST")
     return turn
 
 
-def _preparing(visit: Visit, match: Match, raw: bytes) -> partial[Prepared]:
+def _preparing(visit: Visit, match: Match, raw: bytes, key: str) -> partial[Prepared]:
     if match.action is Action.RETRY:
-        return partial(prompting.prepare_retry, visit, match.ids["session_id"])
-    return partial(prompting.prepare_question, visit, bodies.prompt_of(bodies.read_object(raw)))
+        return partial(prompting.prepare_retry, visit, match.ids["session_id"], request_id=key)
+    return partial(prompting.prepare_question, visit, bodies.prompt_of(bodies.read_object(raw)), request_id=key)
+
+
+def _request_id(request: HttpRequest) -> str:
+    """The host's key of this click, "" when it gave none that can be used."""
+    given = request.headers.get(REQUEST_HEADER, "")
+    return given if REQUEST_ID.fullmatch(given) else ""
 
 
 async def _opened(
@@ -145,7 +151,11 @@ async def _opened(
 ) -> None:
     """Open OpenHub's stream with a token made for it. Raises AppError, PanelError."""
     hub = OpenHub(connection)
-    token = await in_thread(partial(errands.mint, hub, prepared.identity))
+    try:
+        token = await in_thread(partial(errands.mint, hub, prepared.identity))
+    except PanelError as error:
+        await in_thread(partial(settling.give_up, turn.visit, code=error.code))
+        raise
     call = Call(
         method=method,
         url=connection.openhub_url + prepared.path,

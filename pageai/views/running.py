@@ -1,8 +1,8 @@
 """The turns whose streams this process reads. A turn is read to its end whether or not a browser is there.
 
-Three things run for each: the reader of OpenHub's stream; a tap on opencode's events, which tells pages that somebody
-is asked for something; and a guard, which says that the turn is still read here and ends it when its person may no
-longer work there.
+Four things run for each: the reader of OpenHub's stream; a tap on opencode's events, which tells pages that somebody
+is asked for something; a recorder, which keeps the journal of the run; and a guard, which says that the turn is still
+read here and ends it when its person may no longer work there, or when nobody works on it any more.
 """
 
 from __future__ import annotations
@@ -18,20 +18,25 @@ from typing import Any
 from django.db import DatabaseError
 
 from mnote.exceptions import AppError
+from pageai.models import EndReason, Run
 from pageai.panel import headers
 from pageai.panel.connection import Connection
 from pageai.panel.errors import PanelError, PanelUnavailable
-from pageai.panel.frames import Frame, FrameReader, FrameTooLarge
+from pageai.panel.frames import Frame
 from pageai.panel.relay import Relay
-from pageai.panel.upstream import Call, Stream, events_of, open_stream
-from pageai.services import changes, errands, gatekeeping, turns
+from pageai.panel.upstream import Call, Stream, open_stream
+from pageai.services import changes, errands, gatekeeping, journals, settling, turns
 from pageai.services.gatekeeping import Visit
-from pageai.views.threads import in_thread
+from pageai.services.settling import Outcome
+from pageai.threads import in_thread
+from pageai.views.recording import Recorder
+from pageai.views.tapping import Tap
 
 logger = logging.getLogger(__name__)
 
 _GUARD_SECONDS, _LISTEN_SECONDS, _KEEP_SECONDS = 2.0, 3.0, 30.0
-_TELLING = ("permission.", "question.", "session.error")
+#: So long OpenHub may take to end a turn on which opencode works no more.
+_GONE_SECONDS = 8.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,16 +60,20 @@ class Head:
 
 
 class Turn:
-    """One turn that is read here."""
+    """One turn that is read here, for its run."""
 
-    def __init__(self, visit: Visit, connection: Connection, texts: Texts) -> None:
+    def __init__(self, visit: Visit, run: Run, connection: Connection, texts: Texts) -> None:
         self.visit = visit
-        self.relay = Relay(cut_text=texts.cut)
+        self.run = run
         self._connection = connection
         self._texts = texts
+        self._recorder: Recorder | None = None
+        self.relay = Relay(cut_text=texts.cut, hear=self._hear)
         self._head: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
-        self._is_listening = asyncio.Event()
         self._is_finished = asyncio.Event()
+        self._reason: EndReason | None = None
+        self._detail = ""
+        self._is_ours = True
 
     @property
     def is_finished(self) -> bool:
@@ -84,13 +93,19 @@ class Turn:
 
     async def _run(self, call: Call) -> None:
         try:
-            async with _beside(self._tap()), _beside(self._guard(asyncio.current_task())):
-                await self._ask(call)
+            self._recorder = await self._make_recorder()
+            tap = Tap(self.visit, self._connection, self._recorder)
+            reading = asyncio.current_task()
+            async with _beside(tap.run()), _beside(self._guard(reading, tap)), _beside(self._recorder.run()):
+                await self._ask(call, tap)
         except PanelError as error:
+            self._reason, self._detail = EndReason.FAILED, error.code
             self._fail(error)
         finally:
             self._fail(PanelUnavailable(layer="openhub_fastapi"))
             self.relay.end()
+            if self._recorder is not None:
+                await self._recorder.flush()
             await in_thread(self._finish)
             self._is_finished.set()
             # A browser that is loading again comes a moment later for what nobody has seen yet.
@@ -101,51 +116,55 @@ class Turn:
         if _turns.get(self.visit.binding.pk) is self:
             del _turns[self.visit.binding.pk]
 
-    async def _ask(self, call: Call) -> None:
+    async def _make_recorder(self) -> Recorder:
+        scribe = await in_thread(partial(journals.scribe_of, self.visit, self.run, self._connection))
+        return Recorder(self.visit, self.run, scribe, self._connection)
+
+    def _hear(self, frame: Frame) -> None:
+        if self._recorder is not None:
+            self._recorder.hear_frame(frame)
+
+    async def _ask(self, call: Call, tap: Tap) -> None:
         # What the agent wants first may come with its first step: somebody has to listen by then.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._is_listening.wait(), _LISTEN_SECONDS)
+            await asyncio.wait_for(tap.is_listening.wait(), _LISTEN_SECONDS)
         silence = self._connection.silence_seconds
         async with open_stream(call, layer="openhub_fastapi", silence_seconds=silence) as stream:
             head = await _head_of(stream)
+            if not head.is_stream:
+                self._reason, self._detail = EndReason.FAILED, f"openhub-{head.status}"
             self._tell(head)
             if head.is_stream:
                 with contextlib.suppress(asyncio.CancelledError):
                     await self.relay.run(stream.pieces())
 
-    async def _tap(self) -> None:
-        """Listen to what opencode tells of this session; what names no session, or another one, is left out."""
-        reader, call = FrameReader(), events_of(self._connection.opencode, self.visit.directory)
-        silence = self._connection.silence_seconds
-        with contextlib.suppress(PanelError, FrameTooLarge):
-            async with open_stream(call, layer="opencode", silence_seconds=silence) as stream:
-                async for piece in stream.pieces():
-                    self._is_listening.set()
-                    for each in reader.feed(piece):
-                        await self._hear(each)
-
-    async def _hear(self, event: Frame) -> None:
-        properties = event.data.get("properties")
-        is_ours = isinstance(properties, dict) and properties.get("sessionID") == self.visit.session_id
-        if is_ours and event.type.startswith(_TELLING):
-            await in_thread(partial(turns.touch, binding_id=self.visit.binding.pk))
-
-    async def _guard(self, reading: asyncio.Task[Any] | None) -> None:
+    async def _guard(self, reading: asyncio.Task[Any] | None, tap: Tap) -> None:
+        """Look every moment whether the turn may go on, and whether there is still anybody who could end it."""
+        without_agent = 0.0
         while True:
             await asyncio.sleep(_GUARD_SECONDS)
-            try:
-                is_ours = await in_thread(self._still_wanted)
-            except DatabaseError:
-                logger.exception("a running turn could not be looked at")
-                continue
-            except AppError:
-                await in_thread(self._stop)
-                is_ours = False
-            if not is_ours:
-                self.relay.end(self._texts.ended)
+            text = await self._refusal()
+            is_idle = self._recorder is not None and self._recorder.scribe.is_idle
+            without_agent = without_agent + _GUARD_SECONDS if tap.is_gone.is_set() or is_idle else 0.0
+            if text is None and without_agent > _GONE_SECONDS:
+                text = self._texts.cut
+            if text is not None:
+                self.relay.end(text)
                 if reading is not None:
                     reading.cancel()
                 return
+
+    async def _refusal(self) -> str | None:
+        """Return what to tell the viewer when the turn may not go on here."""
+        try:
+            self._is_ours = await in_thread(self._still_wanted)
+        except DatabaseError:
+            logger.exception("a running turn could not be looked at")
+        except AppError as error:
+            self._reason, self._detail = EndReason.SIGNED_OUT, error.code
+            await in_thread(self._stop)
+            return self._texts.ended
+        return None if self._is_ours else self._texts.ended
 
     def _still_wanted(self) -> bool:
         """Renew the claim; raises AppError when the person may no longer work here."""
@@ -160,11 +179,16 @@ class Turn:
             logger.warning("a turn could not be stopped: %s", error.code)
 
     def _finish(self) -> None:
+        """Put journal and references in order; only then may the next question come."""
         try:
-            changes.note_turn(self.visit)
+            if self._recorder is not None and self._is_ours:
+                outcome = Outcome(is_proper=self.relay.is_proper, reason=self._reason, detail=self._detail)
+                settling.conclude(self.visit, self.run, self._recorder.scribe, outcome)
+            changes.note_turn(self.visit, run_id=self.run.pk)
         except (AppError, PanelError) as error:
             logger.warning("changes of a turn were not noted: %s", error.code)
-        turns.end(binding_id=self.visit.binding.pk)
+        finally:
+            turns.end(binding_id=self.visit.binding.pk)
 
     def _tell(self, head: Head) -> None:
         if not self._head.done():

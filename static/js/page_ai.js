@@ -31,6 +31,7 @@
     remember("closed");
     button.focus();
     listen();
+    follow();
   };
   button?.addEventListener("click", show);
 
@@ -48,6 +49,40 @@
     stream?.addEventListener("end", () => { stream.close(); watched = ""; changed(); });
   };
   doc.addEventListener("visibilitychange", listen);
+
+  /* The run that goes on is followed by its journal, from what this browser saw of it last. Which run that is, the server
+     says; a run that it does not name is forgotten. */
+  const SNAPSHOT = "mnote.page_ai_active_run_snapshot.v1";
+  const IS_END = /^run\.(completed|failed|cancelled)$/;
+  let journal = null, followed = "", said = "", news = 0;
+  const snapshot = () => { try { return JSON.parse(localStorage.getItem(SNAPSHOT)) || {}; } catch { return {}; } };
+  const line = () => $("[data-page-ai-run]", panel);
+  const showSaid = () => { const at = $("[data-page-ai-said]", panel); if (at) at.textContent = said.slice(-90); };
+  const soon = () => { news ||= setTimeout(() => { news = 0; changed(); }, 400); };
+  const heard = (run, session, { data, lastEventId }) => {
+    const { kind, payload } = JSON.parse(data);
+    localStorage.setItem(SNAPSHOT, JSON.stringify({ hostRunId: run, sessionId: session, lastSeq: lastEventId, createdAt: Date.now() }));
+    if (kind === "message.delta") { said = (said + payload.text).slice(-200); showSaid(); } else soon();
+    if (IS_END.test(kind)) { journal.close(); localStorage.removeItem(SNAPSHOT); }
+  };
+  const follow = () => {
+    const at = line()?.dataset;
+    const run = at?.isLive === "true" ? at.pageAiRun : "";
+    const wanted = !panel.hidden && !doc.hidden ? run : "";
+    showSaid();
+    if (!run) localStorage.removeItem(SNAPSHOT);
+    if (wanted === followed) return;
+    journal?.close();
+    if (followed && at?.pageAiRun === followed && !run) htmx.trigger(doc.body, "kb:announce", { text: at.sentence });
+    followed = wanted;
+    said = "";
+    if (!wanted) return;
+    const known = snapshot();
+    journal = new EventSource(`${at.journal}?afterSeq=${known.hostRunId === run ? known.lastSeq : 0}`);
+    journal.onmessage = (event) => heard(run, at.session, event);
+    journal.addEventListener("end", () => journal.close());
+  };
+  doc.addEventListener("visibilitychange", follow);
 
   /* What is selected on the page goes along with the next question, as far as it is seen here. */
   let selected = null, waits = 0;
@@ -122,6 +157,7 @@
     else if (at("[data-page-ai-unselect]")) { doc.getSelection().removeAllRanges(); send(""); }
     else if (at("[data-page-ai-chip]") && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); open(at("[data-page-ai-chip]").href); }
   });
-  doc.addEventListener("htmx:afterSettle", listen);
+  doc.addEventListener("htmx:afterSettle", () => { listen(); follow(); });
   listen();
+  follow();
 })();

@@ -155,7 +155,9 @@ def test_browser_holds_no_token_and_no_cookie_of_openhub(opened: Opened, hub: Op
 
     secrets = [hub.jwt_secret, hub.redis.url, hub.opencode.password, hub.url, hub.opencode_url]
     assert not [secret for secret in secrets if secret in stored]
-    assert json.loads(page.evaluate("JSON.stringify({...localStorage})")) == {"auth_token": "host-managed"}
+    kept = json.loads(page.evaluate("JSON.stringify({...localStorage})"))
+    assert set(kept) <= {"auth_token", "mnote.page_ai_active_run_snapshot.v1"}
+    assert kept["auth_token"] == "host-managed"
 
 
 def test_change_is_asked_for_shown_allowed_and_opened(opened: Opened, hub: OpenHubStub, library: Library) -> None:
@@ -432,3 +434,71 @@ def test_panel_looks_right(
     page.locator(".ask button[value=allow]").click()
     expect(page.locator(".ai-chips .chip")).to_be_visible()
     snap(page, f"page-ai-changed-{look}")
+
+
+def run_line(page: Page) -> Any:
+    return page.locator("[data-page-ai-run]")
+
+
+def test_a_run_is_still_shown_after_a_reload_in_its_middle_and_so_is_its_end(opened: Opened, hub: OpenHubStub) -> None:
+    page = opened()
+    ask(page, "WAIT long")
+    expect(run_line(page)).to_have_attribute("data-is-live", "true")
+    page.wait_for_function("localStorage.getItem('mnote.page_ai_active_run_snapshot.v1')")
+
+    page.reload()
+    expect(run_line(page)).to_contain_text("working")
+    chat(page)
+    next(iter(hub.world.turns.values())).go_on.set()
+
+    expect(run_line(page)).to_have_attribute("data-is-live", "false")
+    expect(run_line(page)).to_contain_text("finished")
+    page.wait_for_function("!localStorage.getItem('mnote.page_ai_active_run_snapshot.v1')")
+
+
+def test_a_run_is_read_on_its_own_page_while_it_goes_on(opened: Opened, hub: OpenHubStub, accessible: Any) -> None:
+    page = opened()
+    ask(page, "WAIT three months")
+    expect(run_line(page)).to_have_attribute("data-is-live", "true")
+
+    page.get_by_role("link", name="Run log").click()
+    expect(page.get_by_role("heading", name="WAIT three months")).to_be_visible()
+    next(iter(hub.world.turns.values())).go_on.set()
+
+    expect(page.locator(".said")).to_have_text("Echo: three months")
+    expect(page.locator("#run")).to_contain_text("The assistant finished.")
+    accessible(page)
+
+
+def test_without_openhub_runs_can_be_read_and_searched_for(
+    opened: Opened, hub: OpenHubStub, settings: Any, accessible: Any
+) -> None:
+    page = opened()
+    expect(ask(page, "How long is it?").locator(".message-item-assistant")).to_have_text("Echo: How long is it?")
+    expect(run_line(page)).to_contain_text("finished")
+    settings.MNOTE_OPENHUB_URL = ""
+
+    page.reload()
+    page.get_by_role("link", name="Search with citations").focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.innerText") == "How long is it?"
+    accessible(page)
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".said")).to_have_text("Echo: How long is it?")
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=str)
+def test_journal_looks_right(opened: Opened, hub: OpenHubStub, snap: Any, accessible: Any, look: Look) -> None:
+    page = opened(look=look)
+    if look.device == "phone":
+        page.locator(".ai-link").click()
+    ask(page, "SAYFIRST CALL bash " + json.dumps({"command": "ls contracts"}))
+    expect(run_line(page)).to_have_attribute("data-is-live", "false")
+    snap(page, f"run-line-{look}")
+
+    run_line(page).locator("a").click()
+
+    expect(page.locator(".said").first).to_be_visible()
+    snap(page, f"run-{look}")
+    accessible(page)

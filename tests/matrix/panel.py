@@ -63,6 +63,17 @@ def _of_panel(rest: str, but: Mapping[str, int | str], *, needs_commit: bool = F
     )
 
 
+def _of_run(rest: str, method: str = "GET") -> Row:
+    """A run of bob's."""
+    return Row(
+        pattern=f"api/page-ai/runs/<str:run_id>{rest}",
+        method=method,
+        rule=Rule.BOBS_SESSION,
+        url=lambda world: f"/api/page-ai/runs/{world.bobs_run}{rest}",
+        but=_BUT,
+    )
+
+
 #: The tool facade takes tokens with the scope mcp and nothing else, least of all a session.
 ROWS = [
     Row(
@@ -96,10 +107,35 @@ ROWS = [
         url=lambda _: "/api/page-ai/agents/descriptors",
         but=_BUT,
     ),
+    Row(pattern="api/page-ai/runs", method="GET", rule=Rule.OWN, url=lambda _: "/api/page-ai/runs", but=_BUT),
+    Row(
+        pattern="api/page-ai/runs",
+        method="POST",
+        rule=Rule.READ_SCOPE,
+        url=lambda _: "/api/page-ai/runs",
+        body=lambda world: _page(world) | {"requestId": "click-0001"},
+        but=_BUT,
+    ),
+    *(_of_run(rest) for rest in ("", "/events")),
+    _of_run("/cancel", "POST"),
+    Row(
+        pattern="api/page-ai/sessions/<str:session_id>/active-run",
+        method="GET",
+        rule=Rule.BOBS_SESSION,
+        url=lambda _: "/api/page-ai/sessions/ses_of_bob/active-run",
+        but=_BUT,
+    ),
     Row(
         pattern="page-ai/aside", method="GET", rule=Rule.PAGE_READ, url=lambda world: f"/page-ai/aside?{_where(world)}"
     ),
     Row(pattern="page-ai/page", method="GET", rule=Rule.PAGE_READ, url=lambda world: f"/page-ai/page?{_where(world)}"),
+    Row(pattern="page-ai/runs", method="GET", rule=Rule.PAGE_READ, url=lambda world: f"/page-ai/runs?{_where(world)}"),
+    Row(
+        pattern="page-ai/runs/<str:run_id>",
+        method="GET",
+        rule=Rule.PAGE_BOBS,
+        url=lambda world: f"/page-ai/runs/{world.bobs_run}",
+    ),
     _of_binding("now", "GET", {}),
     _of_binding("belongs?session=none", "GET", _NOBODY_HAS_IT),
     _of_binding("events", "GET", _SIGNED_OUT, needs_commit=True),

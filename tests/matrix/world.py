@@ -14,7 +14,8 @@ from knowledge.services import references
 from mnote.ids import text_key
 from mnote.models import ApiToken, Job, TokenScope
 from mnote.services import tokens
-from pageai.services import bindings, pages
+from pageai.services import bindings, pages, runs
+from pageai.services.runs import Wanted
 from tests.factories.knowledge import KnowledgeBaseFactory
 from tests.factories.mnote import JobFactory, UserFactory
 from tests.library import Library
@@ -85,9 +86,27 @@ class World:
         page = pages.locate(principal=bob, root=self.library.root, path="notes.txt")
         return str(bindings.open_binding(principal=bob, page=page).binding.pk)
 
+    @cached_property
+    def bobs_run(self) -> str:
+        """The id of a run of bob's agent, in the session `ses_of_bob`."""
+        bob = self.library.people.principal("bob")
+        page = pages.locate(principal=bob, root=self.library.root, path="guide/contracts.md")
+        binding = bindings.open_binding(principal=bob, page=page).binding
+        bindings.attach_sessions(binding=binding, openhub_session_id="ses_of_bob")
+        return str(runs.receive(binding=binding, wanted=Wanted(request_id="bobs-click"))[0].pk)
+
     def make(self) -> None:
         """Make everything now, so that no caller makes it."""
-        _ = self.bobs_binding, self.job, self.bobs_token, self.exclusion, self.citation, self.run, self._other_kb_id
+        _ = (
+            self.bobs_binding,
+            self.bobs_run,
+            self.job,
+            self.bobs_token,
+            self.exclusion,
+            self.citation,
+            self.run,
+            self._other_kb_id,
+        )
 
     def client(self, caller: str) -> Client:
         if caller in PEOPLE:

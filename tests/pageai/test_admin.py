@@ -26,7 +26,7 @@ def administrator(library: Library) -> Client:
     return library.people.client("alice")
 
 
-@pytest.mark.parametrize("model", ["openhubbinding", "bindingtoken", "toolcall", "artifactindex"])
+@pytest.mark.parametrize("model", ["openhubbinding", "bindingtoken", "toolcall", "artifactindex", "run", "runevent"])
 def test_the_pages_show_and_change_nothing(administrator: Client, binding: OpenHubBinding, model: str) -> None:
     secret = binding_tokens.issue(binding=binding)[1]
     calls.perform(callers.authenticate(secret), "mnote.weknora.search", {"query": "thirty days"})

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.stubs.openhub_http import Asked, Reply, json_reply
+from tests.stubs.openhub_http import Asked, BrokenOff, Reply, json_reply
 
 VERSION = "1.18.33"
 
@@ -47,8 +47,8 @@ class Pending:
 
 
 class OpencodeStub:
-    """`heartbeat_seconds` is the pause between signs of life on the event bus. `lands_in` is where sessions work
-    whatever was asked for."""
+    """`heartbeat_seconds` is the pause between signs of life on the event bus, which it lacks when it `is_deaf`.
+    `lands_in` is where sessions work whatever was asked for."""
 
     def __init__(self, *, password: str = "oc-password") -> None:
         self.password = password
@@ -56,7 +56,7 @@ class OpencodeStub:
         self.sessions: dict[str, Session] = {}
         self.pending: dict[str, Pending] = {}
         self.mcp_servers: dict[str, dict[str, Any]] = {}
-        self.is_down = False
+        self.is_down = self.is_deaf = False
         self.lands_in = ""
         self.heartbeat_seconds = 10.0
         self._numbers = itertools.count(1)
@@ -92,7 +92,7 @@ class OpencodeStub:
                 return json_reply(self._described(self.create(directory, asked.json())))
             case "GET", ["session", "status"]:
                 return json_reply({each.id: {"type": "busy"} for each in self._of(directory) if each.is_busy})
-            case "GET", ["event"]:
+            case "GET", ["event"] if not self.is_deaf:
                 return Reply(content_type="text/event-stream", stream=self._events(directory))
             case "POST", ["mcp"]:
                 return self._add_mcp(asked.json())
@@ -124,7 +124,37 @@ class OpencodeStub:
         owned = [{"id": self.new_id("prt"), "sessionID": session.id, "messageID": message_id} | each for each in parts]
         message = {"info": {"id": message_id, "sessionID": session.id, "role": role} | info, "parts": owned}
         session.messages.append(message)
+        self.say(session.directory, "message.updated", {"sessionID": session.id, "info": dict(message["info"])})
         return message
+
+    def add_part(self, session: Session, message: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+        """Begin a part of a message, and tell the bus."""
+        made = {"id": self.new_id("prt"), "sessionID": session.id, "messageID": message["info"]["id"]} | part
+        message["parts"].append(made)
+        self.tell_part(session, made)
+        return made
+
+    def add_text(self, session: Session, part: dict[str, Any], delta: str) -> None:
+        """Let a text grow. The bus is told the new piece only, and no place."""
+        part["text"] += delta
+        facts = {"messageID": part["messageID"], "partID": part["id"], "field": "text", "delta": delta}
+        self.say(session.directory, "message.part.delta", {"sessionID": session.id} | facts)
+
+    def tell_part(self, session: Session, part: dict[str, Any]) -> None:
+        self.say(session.directory, "message.part.updated", {"sessionID": session.id, "part": dict(part)})
+
+    def hang_up(self) -> None:
+        """Break off every event stream."""
+        with self._lock:
+            for _directory, listener in self._listeners:
+                listener.put({"type": "break"})
+
+    def restart(self) -> None:
+        """Forget whatever was going on: the sessions and their messages stay, nothing runs or waits."""
+        self.pending.clear()
+        for session in self.sessions.values():
+            session.is_busy = False
+        self.hang_up()
 
     def ask(self, kind: str, session: Session, facts: dict[str, Any]) -> Pending:
         """Open a request and tell the bus; the caller waits for `answered`."""
@@ -189,7 +219,10 @@ class OpencodeStub:
             yield _event({"id": self.new_id("evt"), "type": "server.connected", "properties": {}})
             while True:
                 try:
-                    yield _event(listener.get(timeout=self.heartbeat_seconds))
+                    event = listener.get(timeout=self.heartbeat_seconds)
+                    if event["type"] == "break":
+                        raise BrokenOff
+                    yield _event(event)
                 except queue.Empty:
                     yield _event({"id": self.new_id("evt"), "type": "server.heartbeat", "properties": {}})
         finally:

@@ -87,6 +87,8 @@ class Turn:
         try:
             self._work()
         except Aborted:
+            if self.aborted.is_set():
+                self._tell_abort()
             self._put("aborted", done=True)
         finally:
             self.session.is_busy = False
@@ -95,6 +97,13 @@ class Turn:
             self._put("session_idle")
             self.frames.put(_END)
             self.world.opencode.say(self.session.directory, "session.idle", {"sessionID": self.session.id})
+
+    def _tell_abort(self) -> None:
+        error = {"name": "MessageAbortedError", "data": {"message": "Aborted"}}
+        if self._message is not None:
+            self._message["info"]["error"] = error
+        facts = {"sessionID": self.session.id, "error": error}
+        self.world.opencode.say(self.session.directory, "session.error", facts)
 
     def _work(self) -> None:
         prompt = self.prompt
@@ -151,7 +160,7 @@ class Turn:
         state, output, metadata = self._answered(question) if question else self._do(tool, call_id, arguments)
         self._tool(tool, state, call_id, arguments, output, metadata)
         self._put("step-finish")
-        self._note()
+        self._note("tool-calls")
         self._put("message_complete", message_id=self._message["info"]["id"] if self._message else "", done=True)
         message = self._begin_message()
         self._put("message_start", message_id=message["info"]["id"])
@@ -211,11 +220,13 @@ class Turn:
 
     def _say(self, text: str) -> None:
         assert self._message is not None
-        self._message["parts"].append({"type": "text", "text": text})
+        part = self.world.opencode.add_part(self.session, self._message, {"type": "text", "text": ""})
         for start in range(0, len(text), 12):
             if self.world.pause_seconds:
                 time.sleep(self.world.pause_seconds)
+            self.world.opencode.add_text(self.session, part, text[start : start + 12])
             self._put("text", content=text[start : start + 12])
+        self.world.opencode.tell_part(self.session, part)
 
     def _tool(
         self, tool: str, state: str, call_id: str, arguments: dict[str, Any], output: str = "", metadata: Any = None
@@ -243,8 +254,17 @@ class Turn:
         self._message = self.world.opencode.add_message(self.session, "assistant", [])
         return self._message
 
-    def _note(self) -> None:
+    def _complete(self, finish: str) -> None:
         assert self._message is not None
+        info = self._message["info"]
+        info |= {"finish": finish, "time": {"created": 1795993680148, "completed": 1795993680625}}
+        self.world.opencode.say(
+            self.session.directory, "message.updated", {"sessionID": self.session.id, "info": dict(info)}
+        )
+
+    def _note(self, finish: str = "stop") -> None:
+        assert self._message is not None
+        self._complete(finish)
         self.world.note_answer(self, self._message)
 
     def _put(self, kind: str, *, done: bool = False, **facts: Any) -> None:

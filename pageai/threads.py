@@ -1,4 +1,4 @@
-"""Database and other waiting work of async views: in a thread that lets its connection go at once."""
+"""Database and other waiting work of streams and async views: in a thread that lets its connection go at once."""
 
 from __future__ import annotations
 

@@ -1,0 +1,84 @@
+"""Listening to what opencode tells of one session, for as long as its turn is read: a silent connection is given up and
+opened anew, and after each gap opencode is asked for what was missed."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from pageai.panel.connection import Connection
+from pageai.panel.errors import PanelError
+from pageai.panel.frames import Frame, FrameReader, FrameTooLarge
+from pageai.panel.upstream import events_of, open_stream
+from pageai.services import turns
+from pageai.services.gatekeeping import Visit
+from pageai.threads import in_thread
+from pageai.views.recording import Recorder
+
+#: opencode shows every 10 seconds that it lives.
+_SILENCE_SECONDS = 30.0
+_PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)
+_TELLING = ("permission.", "question.", "session.error")
+#: So many looks in a row have to find that the agent works no more, before OpenHub's silence is believed.
+_LOOKS = 3
+
+
+class Tap:
+    """`is_listening` is set once events arrive; `is_gone` once opencode came back without the agent's work."""
+
+    def __init__(self, visit: Visit, connection: Connection, recorder: Recorder) -> None:
+        self.is_listening = asyncio.Event()
+        self.is_gone = asyncio.Event()
+        self._visit = visit
+        self._connection = connection
+        self._recorder = recorder
+        self._failures = 0
+
+    async def run(self) -> None:
+        """Listen until cancelled."""
+        is_again = False
+        while True:
+            try:
+                await self._listen(is_again=is_again)
+            except (PanelError, FrameTooLarge):
+                self._failures += 1
+            self._recorder.scribe.reconnected()
+            is_again = is_again or self.is_listening.is_set()
+            await asyncio.sleep(_PAUSES[min(self._failures, len(_PAUSES) - 1)])
+
+    async def _listen(self, *, is_again: bool) -> None:
+        reader, call = FrameReader(), events_of(self._connection.opencode, self._visit.directory)
+        silence = min(self._connection.silence_seconds, _SILENCE_SECONDS)
+        looking: asyncio.Task[None] | None = None
+        try:
+            async with open_stream(call, layer="opencode", silence_seconds=silence) as stream:
+                async for piece in stream.pieces():
+                    self._failures = 0
+                    self.is_listening.set()
+                    if is_again and looking is None:
+                        looking = asyncio.create_task(self._look())
+                    for each in reader.feed(piece):
+                        await self._hear(each)
+        finally:
+            if looking is not None:
+                looking.cancel()
+
+    async def _hear(self, event: Frame) -> None:
+        self._recorder.hear_event(event)
+        properties = event.data.get("properties")
+        is_ours = isinstance(properties, dict) and properties.get("sessionID") == self._visit.session_id
+        if is_ours and event.type.startswith(_TELLING):
+            await self._recorder.flush()
+            await in_thread(partial(turns.touch, binding_id=self._visit.binding.pk))
+
+    async def _look(self) -> None:
+        """Catch up after a gap; and see whether the agent is still there, which may have ended with its opencode."""
+        for _each in range(_LOOKS):
+            try:
+                snapshot = await self._recorder.catch_up()
+            except PanelError:
+                return
+            if snapshot.is_busy:
+                return
+            await asyncio.sleep(1.0)
+        self.is_gone.set()
