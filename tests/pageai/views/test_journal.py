@@ -360,7 +360,7 @@ def test_calls_of_tools_name_their_run(panels: Any, hub: OpenHubStub) -> None:
     assert not ToolCall.objects.exists()
 
 
-def test_streams_killed_anywhere_replay_byte_for_byte(panels: Any, record_property: Any) -> None:
+def test_streams_killed_anywhere_replay_byte_for_byte(panels: Any) -> None:
     """A browser whose stream is killed at random points, while the run goes on, has at the end what one has that was
     never disturbed."""
     panel = panels()
@@ -392,7 +392,6 @@ def test_streams_killed_anywhere_replay_byte_for_byte(panels: Any, record_proper
     assert b"".join(browser.received) == b"".join(undisturbed.received)
     assert [int(each[4:22]) for each in browser.received] == list(range(1, run.last_seq + 1))
     assert browser.read() == 204
-    record_property("killed", f"{browser.kills} kills, {run.last_seq} events, {sum(map(len, browser.received))} bytes")
 
 
 def test_a_real_turn_whose_streams_are_killed_replays_byte_for_byte(panels: Any, hub: OpenHubStub) -> None:
