@@ -61,7 +61,90 @@ REASONS: dict[str, Reason] = {
     "invalid_path": Reason(FILE, _("The name of the file cannot be used."), _("Rename the file.")),
     "not_a_file": Reason(FILE, _("This is not a regular file."), _RULES),
     "provider-unavailable": Reason(SERVICE, _("The indexing service does not answer."), _NOTHING, retry=True),
+    "provider-waiting": Reason(TEMPORARY, _("It waits its turn at the indexing service."), _NOTHING, retry=True),
     "provider-working": Reason(TEMPORARY, _("The indexing service is at work on it."), _NOTHING, retry=True),
+    "provider-finishing": Reason(
+        TEMPORARY, _("It can be searched; the indexing service still adds to it."), _NOTHING, retry=True
+    ),
+    "provider-copy-gone": Reason(
+        SERVICE, _("The indexing service lost its copy; it is handed over again."), _NOTHING, retry=True
+    ),
+    "provider-not-there": Reason(
+        SERVICE, _("The indexing service does not know it any more; it is handed over again."), _NOTHING, retry=True
+    ),
+    "provider-cancelled": Reason(
+        SERVICE, _("Somebody stopped it at the indexing service; it is handed over again."), _NOTHING, retry=True
+    ),
+    "interrupted": Reason(
+        SERVICE, _("The indexing service was restarted while it was at work on it."), _NOTHING, retry=True
+    ),
+    "stalled": Reason(
+        SERVICE, _("The indexing service made no progress with it; it is handed over again."), _NOTHING, retry=True
+    ),
+    "index-collision": Reason(
+        SERVICE, _("Two documents got in each other's way at the indexing service."), _NOTHING, retry=True
+    ),
+    "passages-missing": Reason(
+        SERVICE, _("The indexing service lost its passages; they are made again."), _NOTHING, retry=True
+    ),
+    "provider-embedder": Reason(
+        SERVICE,
+        _("The embedding model behind the indexing service does not work."),
+        _("It is tried again by itself. If it stays, ask an administrator to look at the model."),
+        retry=True,
+    ),
+    "provider-model-missing": Reason(
+        CONFIGURATION,
+        _("The indexing service has no embedding model for this knowledge base."),
+        _("An administrator has to enter a model that exists there."),
+        retry=True,
+    ),
+    "provider-reader": Reason(
+        SERVICE,
+        _("The indexing service could not read it."),
+        _("Retry. If it stays, ask an administrator."),
+        retry=True,
+    ),
+    "provider-reader-missing": Reason(
+        CONFIGURATION,
+        _("The indexing service lacks the part that reads files of this type."),
+        _("An administrator has to set it up, or the knowledge base reads files itself."),
+    ),
+    "provider-read-failed": Reason(FILE, _("The indexing service could not read this file."), _REPLACE),
+    "provider-failed": Reason(
+        SERVICE, _("The indexing service could not process it and does not say why."), _("Retry."), retry=True
+    ),
+    "provider-server-error": Reason(SERVICE, _("The indexing service failed."), _NOTHING, retry=True),
+    "provider-quota": Reason(
+        CONFIGURATION,
+        _("The indexing service has no room left for us."),
+        _("An administrator has to make room there; work goes on by itself then."),
+        retry=True,
+    ),
+    "provider-scope": Reason(
+        CONFIGURATION, _("This knowledge base belongs to somebody else at the indexing service."), _ASK, retry=True
+    ),
+    "provider-key-limited": Reason(
+        CONFIGURATION,
+        _("The key for the indexing service is limited to other knowledge bases."),
+        _("An administrator has to enter a key without such a list."),
+        retry=True,
+    ),
+    "provider-id-taken": Reason(
+        SERVICE, _("The indexing service uses this id for something else."), _NOTHING, retry=True
+    ),
+    "provider-duplicate": Reason(
+        SERVICE, _("The indexing service has the same text already, but cannot give it."), _("Retry."), retry=True
+    ),
+    "provider-clash": Reason(
+        CONFIGURATION,
+        _("Somebody put the same text into our place at the indexing service, with other settings."),
+        _("An administrator has to remove it there, then retry."),
+    ),
+    "provider-query": Reason(SERVICE, _("The indexing service could not search for this."), _("Use other words.")),
+    "index_moved": Reason(
+        SERVICE, _("The index was lost at the indexing service; all is indexed again."), _NOTHING, retry=True
+    ),
     "provider-timeout": Reason(SERVICE, _("The indexing service answers too slowly."), _NOTHING, retry=True),
     "provider-busy": Reason(TEMPORARY, _("The indexing service is busy with other documents."), _NOTHING, retry=True),
     "provider-deleting": Reason(
@@ -70,11 +153,13 @@ REASONS: dict[str, Reason] = {
     "provider-auth": Reason(CONFIGURATION, _("The indexing service does not accept our key."), _ASK, retry=True),
     "provider-rights": Reason(CONFIGURATION, _("The key for the indexing service may not do this."), _ASK, retry=True),
     "provider-kb-unusable": Reason(
-        CONFIGURATION, _("The indexing service cannot use this knowledge base any more."), _ASK
+        SERVICE, _("The indexing service lost this knowledge base; it is made anew."), _NOTHING, retry=True
     ),
     "provider-rejected": Reason(FILE, _("The indexing service refused the file."), _("Retry, or replace the file.")),
-    "provider-misconfigured": Reason(CONFIGURATION, _("The indexing service is not set up correctly."), _ASK),
-    "provider-protocol": Reason(SERVICE, _("The indexing service answered in an unknown way."), _ASK),
+    "provider-misconfigured": Reason(
+        CONFIGURATION, _("The indexing service is not set up correctly."), _ASK, retry=True
+    ),
+    "provider-protocol": Reason(SERVICE, _("The indexing service answered in an unknown way."), _ASK, retry=True),
     "provider-error": Reason(SERVICE, _("The indexing service reported a failure."), _("Retry.")),
     "index-busy": Reason(SERVICE, _("The index is in use by other work."), _NOTHING, retry=True),
     "index-disk-full": Reason(SERVICE, _("The disk that holds the index is full."), _ASK, retry=True),

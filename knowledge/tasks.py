@@ -18,6 +18,7 @@ from knowledge.services import (
     registry,
     removal,
     sources,
+    stopping,
     sync,
     web_import,
 )
@@ -73,6 +74,13 @@ def remove_documents(context: JobContext) -> dict[str, Any]:
     chosen = Document.objects.filter(id__in=context.payload["document_ids"]).select_related("kb", "source")
     removed = removal.remove(documents_to_remove=chosen, code=context.payload["code"], beat=context.beat)
     return {"removed": removed}
+
+
+@job("knowledge.cancel_documents", queue="bulk", max_attempts=10)
+def cancel_documents(context: JobContext) -> dict[str, Any]:
+    kb = KnowledgeBase.objects.filter(id=context.payload["kb_id"], archived_at__isnull=True).first()
+    ids = context.payload["provider_document_ids"]
+    return {"cancelled": stopping.cancel_at_provider(kb=kb, provider_document_ids=ids) if kb else 0}
 
 
 @job("knowledge.purge_kb", queue="bulk", max_attempts=10)

@@ -67,14 +67,14 @@ class KnowledgeBaseAdmin(ReadOnlyAdmin):
 
     def _report(self, request: HttpRequest, kb: KnowledgeBase) -> None:
         found = administration.report(kb=kb)
-        level = messages.WARNING if found.ghosts or found.lost or found.short else messages.SUCCESS
+        level = messages.SUCCESS if found.is_level else messages.WARNING
         self.message_user(request, f"{kb.name}: {_words(found)}", level)
 
 
 def _words(found: Report) -> str:
     text = gettext(
-        "%(held)d documents in the index, %(ghosts)d that nobody wants, %(lost)d listed but not there, %(short)d with"
+        "%(held)d documents in the index, %(ghosts)d that nobody wants, %(twins)d held twice, %(returned)d that came"
+        " back after their removal, %(foreign)d that are not ours, %(lost)d listed but not there, %(short)d with"
         " missing passages."
     )
-    counts = {"ghosts": len(found.ghosts), "lost": len(found.lost), "short": len(found.short)}
-    return text % {"held": found.held, **counts}
+    return text % found.as_json()

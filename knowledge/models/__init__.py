@@ -8,6 +8,7 @@ from knowledge.models.documents import (
     DocumentTag,
     Exclusion,
     IndexStatus,
+    ProviderDeletion,
     ReasonClass,
     RevisionCounter,
 )
@@ -18,6 +19,6 @@ from knowledge.models.sources import Disappearance, Source, SyncMode, SyncOutcom
 
 __all__ = [
     "ArtifactKind", "DerivedArtifact", "Disappearance", "Document", "DocumentEvent", "DocumentTag", "Exclusion",
-    "IndexStatus", "KBCount", "KnowledgeBase", "Pin", "ProviderKind", "ProviderOutage", "ProviderProfile",
-    "ReasonClass", "RevisionCounter", "Source", "SyncMode", "SyncOutcome", "SyncRun",
+    "IndexStatus", "KBCount", "KnowledgeBase", "Pin", "ProviderDeletion", "ProviderKind", "ProviderOutage",
+    "ProviderProfile", "ReasonClass", "RevisionCounter", "Source", "SyncMode", "SyncOutcome", "SyncRun",
 ]  # fmt: skip

@@ -40,7 +40,10 @@ class Document(models.Model):
     `source_path` is root-relative, in the escaped text form of `mnote.files.names`; `path_key` and `parent_key` are
     `text_key` of it and of its folder, `sort_path` its first 200 characters, for lists in path order. `source_hash`
     is what the file held when last looked at; `indexed_hash` what search holds now: they differ while a change is
-    being worked in.
+    being worked in. `text_hash` is of the text that the provider was given for it, where that is not the file.
+    `pending_knowledge_id` is the provider document that a version in the making is, known from the moment the provider
+    took it (`handed_at`); `pending_json` what the row becomes when it is done. `is_to_reparse`: the provider is to
+    process the same text again.
     `rev` grows with every change of the row, over all rows: pages ask for what is newer. Only services write here.
     """
 
@@ -69,6 +72,11 @@ class Document(models.Model):
     provider_knowledge_id = models.CharField(max_length=80, blank=True)
     provider_doc_id = models.CharField(max_length=80, null=True, blank=True)
     provider_status = models.CharField(max_length=40, blank=True)
+    pending_knowledge_id = models.CharField(max_length=80, blank=True, default="")
+    pending_json = models.JSONField(default=dict, blank=True)
+    handed_at = models.DateTimeField(null=True, blank=True)
+    text_hash = models.CharField(max_length=80, blank=True, default="")
+    is_to_reparse = models.BooleanField(default=False)
     index_status = models.CharField(max_length=10, choices=IndexStatus.choices, default=IndexStatus.QUEUED)
     reason_class = models.CharField(max_length=20, choices=ReasonClass.choices, blank=True, default="")
     reason_code = models.CharField(max_length=60, blank=True)
@@ -105,6 +113,9 @@ class Document(models.Model):
             models.Index(fields=["kb", "provider_knowledge_id"], name="document_provider"),
             models.Index(fields=["workspace", "source_hash"], name="document_hash"),
             models.Index(fields=["kb", "next_try_at"], name="document_due", condition=Q(index_status="queued")),
+            models.Index(
+                fields=["kb", "pending_knowledge_id"], name="document_pending", condition=~Q(pending_knowledge_id="")
+            ),
         ]
 
     def __str__(self) -> str:
@@ -160,6 +171,24 @@ class DocumentEvent(models.Model):
     class Meta:
         db_table = "mnote_document_events"
         indexes = [models.Index(fields=["document", "attempt", "started_at"], name="document_event")]
+
+
+class ProviderDeletion(models.Model):
+    """A provider document that nobody wants any more, until the provider has confirmed that it is gone."""
+
+    kb = models.ForeignKey(KnowledgeBase, on_delete=models.CASCADE, related_name="provider_deletions")
+    provider_knowledge_id = models.CharField(max_length=80)
+    asked_at = models.DateTimeField(auto_now_add=True)
+    next_try_at = models.DateTimeField()
+    attempts = models.PositiveIntegerField(default=0)
+    reason_code = models.CharField(max_length=60, blank=True)
+
+    class Meta:
+        db_table = "mnote_provider_deletions"
+        constraints = [
+            models.UniqueConstraint(fields=["kb", "provider_knowledge_id"], name="provider_deletion_once"),
+        ]
+        indexes = [models.Index(fields=["next_try_at"], name="provider_deletion_due")]
 
 
 class RevisionCounter(models.Model):

@@ -79,6 +79,8 @@ class DocumentState:
     """What the provider says of one document. `chunk_count` is None while unknown. `raw_status` is for display only.
 
     With phase FAILED, `error_code` says why and `retryable` whether ingesting it again may help, the file unchanged.
+    `document_id` is the registry row it was sent for, "" for one that others put there, None where it is not told;
+    `content_key` is equal for equal contents.
     """
 
     provider_document_id: ProviderDocumentId
@@ -88,6 +90,8 @@ class DocumentState:
     chunk_count: int | None = None
     error_code: str | None = None
     retryable: bool = False
+    document_id: str | None = None
+    content_key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,6 +265,12 @@ class ProviderDeleting(ProviderUnavailable):
 
 class ProviderRejected(ProviderError):
     code = "provider-rejected"
+
+
+class ProviderNotThere(ProviderRejected):
+    """The provider does not know (any more) what was asked about: the document, or the place of the whole KB."""
+
+    code = "provider-not-there"
 
 
 class ProviderMisconfigured(ProviderError):

@@ -80,7 +80,7 @@ def head_of(reader: DocumentReader) -> KBHead:
         activity=activity,
         synced_at=synced_at([kb.id]).get(kb.id),
         stopped=_stopped(kb),
-        service_down_since=_down_since(kb, newest),
+        service_down_since=kb.outage_since or _down_since(kb, newest),
         seconds_left=_seconds_left(kb, counts) if activity.is_reading else None,
         rev=newest[0].rev if newest else 0,
         changed_at=newest[0].updated_at if newest else None,

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from knowledge.exceptions import public_error
 from knowledge.models import Document, Exclusion, IndexStatus, KnowledgeBase, Source
 from knowledge.providers.base import ProviderError
-from knowledge.services import documents, knowledge_bases, reconcile, registry, sources
+from knowledge.services import documents, knowledge_bases, reconcile, registry, sources, stopping
 from knowledge.services.reconcile import Report
 from mnote.exceptions import Conflict
 from mnote.models import Job
@@ -71,7 +71,7 @@ def archive(*, kb: KnowledgeBase, by: Principal) -> None:
 
 def reindex(*, document: Document, by: Principal) -> None:
     """Read a document again; it stays searchable until then. Raises Conflict for one that is out or being worked on."""
-    _requeue(document, by, "source.reindex", is_fitting=document.index_status not in (*_OUT, *_ACTIVE))
+    _requeue(document, by, "source.reindex", is_fitting=document.index_status not in (*_OUT, *_ACTIVE), reparse=True)
 
 
 def retry(*, document: Document, by: Principal) -> None:
@@ -81,7 +81,7 @@ def retry(*, document: Document, by: Principal) -> None:
 
 def stop(*, document: Document, by: Principal) -> None:
     """Stop waiting for or working on a document. Raises Conflict when nothing is to stop."""
-    if not documents.stop(document=document):
+    if not stopping.stop(document=document):
         raise Conflict(_("It neither waits nor is it being read."))
     _note(document, by, "source.stop")
 
@@ -99,9 +99,9 @@ def lift_exclusion(*, exclusion: Exclusion, by: Principal) -> None:
     sources.lift_exclusion(kb=exclusion.kb, root=exclusion.root, path=exclusion.path, by=by)
 
 
-def _requeue(document: Document, by: Principal, action: str, *, is_fitting: bool) -> None:
+def _requeue(document: Document, by: Principal, action: str, *, is_fitting: bool, reparse: bool = False) -> None:
     _check_live(document.kb)
-    if not is_fitting or not documents.requeue(documents=[document]):
+    if not is_fitting or not documents.requeue(documents=[document], reparse=reparse):
         raise Conflict(_("Its present state does not allow this."))
     _note(document, by, action)
     registry.request_work(document.kb)

@@ -14,10 +14,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from knowledge.models import Document, DocumentTag, IndexStatus, KnowledgeBase
+from knowledge.models import Document, DocumentTag, IndexStatus, KnowledgeBase, ProviderKind
 from knowledge.reasons import reason_for
 from knowledge.selectors.document_lists import Filters, matching_documents
-from knowledge.services import documents, registry, revisions, withdrawing
+from knowledge.services import documents, outages, registry, revisions, stopping, withdrawing
 from mnote.exceptions import Invalid
 from mnote.models import Job, Role
 from mnote.principals import Principal
@@ -192,21 +192,26 @@ def _split(
 
 def _requeue(_principal: Principal, kb: KnowledgeBase, ids: Sequence[str]) -> int:
     return _write(
-        kb, ids, FITTING[Action.REINDEX], index_status=IndexStatus.QUEUED, reason_class="", reason_code="", attempts=0
-    )
+        kb, ids, FITTING[Action.REINDEX], index_status=IndexStatus.QUEUED, reason_class="", reason_code="", attempts=0,
+        is_to_reparse=kb.provider != ProviderKind.LOCAL,
+    )  # fmt: skip
 
 
 def _retry(_principal: Principal, kb: KnowledgeBase, ids: Sequence[str]) -> int:
+    outages.ask_again(kb=kb)
     return _write(
         kb, ids, FITTING[Action.RETRY], index_status=IndexStatus.QUEUED, reason_class="", reason_code="", attempts=0
     )
 
 
 def _stop(principal: Principal, kb: KnowledgeBase, ids: Sequence[str]) -> int:
-    return _write(
+    stopped = _write(
         kb, ids, FITTING[Action.STOP], index_status=IndexStatus.FAILED, reason_code="stopped",
         reason_class=reason_for("stopped").reason_class, reason_detail=principal.user.shown_name[:500],
     )  # fmt: skip
+    held = Document.objects.filter(pk__in=ids, index_status=IndexStatus.FAILED).exclude(pending_knowledge_id="")
+    stopping.withdraw(kb=kb, stopped=list(held))
+    return stopped
 
 
 def _exclude(principal: Principal, _kb: KnowledgeBase, ids: Sequence[str]) -> int:

@@ -43,10 +43,10 @@ def page_of(document: Document, *, offset: int, limit: int) -> PlacedPage:
 
 def provider_stages(document: Document) -> tuple[Stage, ...]:
     """Return the provider's own processing steps; empty when it keeps none. Raises ProviderError."""
-    if not document.provider_knowledge_id:
+    held = document.pending_knowledge_id or document.provider_knowledge_id
+    if not held:
         return ()
-    provider = provider_of(document.kb)
-    return provider.timeline(kb_ref(document.kb), ProviderDocumentId(document.provider_knowledge_id))
+    return provider_of(document.kb).timeline(kb_ref(document.kb), ProviderDocumentId(held))
 
 
 def _placed(document: Document, found: tuple[Chunk, ...], provider: KnowledgeProvider) -> tuple[PlacedChunk, ...]:

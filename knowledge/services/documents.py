@@ -12,22 +12,30 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from knowledge.models import Document, DocumentEvent, IndexStatus
+from knowledge.models import Document, DocumentEvent, IndexStatus, ProviderKind
 from knowledge.reasons import reason_for
 from knowledge.services import revisions
 from knowledge.services.row_updates import update_rows
 
 MAX_ATTEMPTS = 5
 _BACKOFF_SECONDS = (10, 60, 300, 900)
+#: What a provider outside did not get to the end, though it works: nothing has to cool down first.
+_QUICK_BACKOFF_SECONDS = (1, 5, 30, 120, 600)
+_QUICK = frozenset({
+    "provider-unavailable", "provider-timeout", "provider-server-error", "provider-copy-gone", "provider-not-there",
+    "provider-cancelled", "index-collision", "interrupted", "stalled", "passages-missing",
+})  # fmt: skip
 _BATCH = 500
 _FREE: dict[str, Any] = {"lease_expires_at": None, "worker": ""}
-_NO_REASON: dict[str, Any] = {"reason_class": "", "reason_code": "", "reason_detail": ""}
+NO_REASON: dict[str, Any] = {"reason_class": "", "reason_code": "", "reason_detail": ""}
 _OUTCOME_COLUMNS = (
     "index_status", "status_since", "indexed_at", "source_hash", "indexed_hash", "provider_knowledge_id",
     "provider_status", "chunk_count", "title", "metadata_json", "citation_locator_json", "is_searchable",
     "reason_class", "reason_code", "reason_detail", "attempts", "next_try_at", "lease_expires_at", "worker", "rev",
     "updated_at",
 )  # fmt: skip
+#: These stay empty with a provider that indexes at once.
+_PENDING_COLUMNS = ("pending_knowledge_id", "pending_json", "handed_at", "is_to_reparse", "text_hash")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +61,7 @@ class Indexed:
     metadata: dict[str, Any]
     locator: dict[str, Any]
     steps: tuple[Step, ...] = ()
+    text_hash: str = ""
 
 
 def finish(*, worker: str, outcomes: Sequence[Indexed]) -> set[str]:
@@ -64,14 +73,20 @@ def finish(*, worker: str, outcomes: Sequence[Indexed]) -> set[str]:
     ids = [outcome.document.id for outcome in outcomes]
     with transaction.atomic():
         rev = revisions.take(outcomes[0].document.workspace_id)
-        held = Document.objects.select_for_update().filter(id__in=ids, **_held_by(worker))
+        held = Document.objects.select_for_update().filter(id__in=ids, **held_by(worker))
         mine = set(held.values_list("id", flat=True))
         finished = [outcome for outcome in outcomes if outcome.document.id in mine]
-        DocumentEvent.objects.bulk_create(_event(each, step) for each in finished for step in each.steps)
+        note_steps(finished)
+        columns = _OUTCOME_COLUMNS + (_PENDING_COLUMNS if any(map(_was_handed, finished)) else ())
         for each in finished:
             _set(each.document, **_outcome(each, now), rev=rev, updated_at=now)
-        update_rows([each.document for each in finished], _OUTCOME_COLUMNS)
+        update_rows([each.document for each in finished], columns)
     return mine
+
+
+def note_steps(outcomes: Sequence[Indexed]) -> None:
+    """Write the steps into the timelines."""
+    DocumentEvent.objects.bulk_create(_event(each, step) for each in outcomes for step in each.steps)
 
 
 def fail(
@@ -105,7 +120,7 @@ def fail(
     if source_hash is not None:
         changes["source_hash"] = source_hash
     began = document.status_since
-    failed = _write(document, only_if=Q(**_held_by(document.worker)), **changes)
+    failed = _write(document, only_if=Q(**held_by(document.worker)), **changes)
     if failed:
         DocumentEvent.objects.create(
             document=document, attempt=attempt, stage="failed", state="failed", started_at=began, finished_at=now,
@@ -117,20 +132,25 @@ def fail(
 def put_back(*, worker: str, documents: Sequence[Document], code: str, seconds: float) -> int:
     """Let documents that `worker` holds wait for something that is no fault of theirs: the attempt does not count."""
     now = timezone.now()
-    mine = Document.objects.filter(id__in=[each.id for each in documents], **_held_by(worker))
+    mine = Document.objects.filter(id__in=[each.id for each in documents], **held_by(worker))
     return write_all(
         mine, index_status=IndexStatus.QUEUED, status_since=now, reason_class=reason_for(code).reason_class,
         reason_code=code, reason_detail="", next_try_at=now + timedelta(seconds=seconds), **_FREE,
     )  # fmt: skip
 
 
-def requeue(*, documents: Sequence[Document], reason_code: str = "") -> int:
-    """Put documents back to the start of the line; what is searchable stays so until the new version is."""
+def requeue(*, documents: Sequence[Document], reason_code: str = "", reparse: bool = False) -> int:
+    """Put documents back to the start of the line; what is searchable stays so until the new version is.
+
+    `reparse`: a provider outside is to process even the same text again.
+    """
     reason = {"reason_class": reason_for(reason_code).reason_class, "reason_code": reason_code} if reason_code else {}
     changes = {
-        "index_status": IndexStatus.QUEUED, "status_since": timezone.now(), **_NO_REASON, **reason, "attempts": 0,
+        "index_status": IndexStatus.QUEUED, "status_since": timezone.now(), **NO_REASON, **reason, "attempts": 0,
         "next_try_at": None, **_FREE,
     }  # fmt: skip
+    if reparse and any(document.provider != ProviderKind.LOCAL for document in documents):
+        changes["is_to_reparse"] = True
     return _write_each(documents, changes)
 
 
@@ -219,7 +239,8 @@ def _set(document: Document, **changes: Any) -> None:
         setattr(document, name, value)
 
 
-def _held_by(worker: str) -> dict[str, str]:
+def held_by(worker: str) -> dict[str, str]:
+    """Select what a worker holds; none holds what is with the provider."""
     return {"index_status": IndexStatus.PARSING, "worker": worker}
 
 
@@ -227,7 +248,13 @@ def _backoff_seconds(code: str, attempts: int) -> float:
     """Seconds until the next attempt. A worker is mostly lost to a restart, which is no reason to wait."""
     if code == "worker_lost" and not attempts:
         return 0
-    return _BACKOFF_SECONDS[min(attempts, len(_BACKOFF_SECONDS) - 1)]
+    table = _QUICK_BACKOFF_SECONDS if code in _QUICK else _BACKOFF_SECONDS
+    return table[min(attempts, len(table) - 1)]
+
+
+def _was_handed(indexed: Indexed) -> bool:
+    document = indexed.document
+    return bool(indexed.text_hash or document.pending_knowledge_id or document.text_hash or document.is_to_reparse)
 
 
 def _outcome(indexed: Indexed, now: datetime) -> dict[str, Any]:
@@ -244,7 +271,12 @@ def _outcome(indexed: Indexed, now: datetime) -> dict[str, Any]:
         "metadata_json": indexed.metadata,
         "citation_locator_json": indexed.locator,
         "is_searchable": True,
-        **_NO_REASON,
+        "text_hash": indexed.text_hash,
+        "pending_knowledge_id": "",
+        "pending_json": {},
+        "handed_at": None,
+        "is_to_reparse": False,
+        **NO_REASON,
         "attempts": 0,
         "next_try_at": None,
         **_FREE,

@@ -7,14 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from knowledge.models import Document, IndexStatus, KnowledgeBase
-from knowledge.services import claims, documents, registry
-from knowledge.services.ingest import Tally, ingest
+from django.db.models import Q
+from django.utils import timezone
+
+from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderKind
+from knowledge.services import claims, documents, dropping, following, outages, pending, registry
+from knowledge.services.ingest import Tally, follow, ingest
 from knowledge.services.outages import Outage
 
 _BATCH = 32
 #: After this long a job makes room for other knowledge bases and queues itself again.
 _TURN_SECONDS = 20.0
+_SHORT_PAUSE = 6.0
 
 Beat = Callable[..., None]
 
@@ -31,7 +35,8 @@ class Drained:
 
 
 def drain(*, kb: KnowledgeBase, worker: str, beat: Beat = lambda **_: None) -> Drained:
-    """Ingest waiting documents until none is left, the turn is over, or nothing can be indexed now.
+    """Ingest waiting documents and ask for those that the provider has, until none is left to do now, the turn is
+    over, or nothing can be indexed now.
 
     `worker` names who does it, see `claims.PLACE`.
     """
@@ -39,35 +44,82 @@ def drain(*, kb: KnowledgeBase, worker: str, beat: Beat = lambda **_: None) -> D
     tally = Tally()
     claims.take_over(kb=kb, worker=worker)
     is_out = False
-    while not is_out and time.monotonic() < ends:
+    while not is_out and time.monotonic() < ends and _is_open(kb, ends):
+        beat(indexed=tally.indexed, failed=tally.failed)
+        dropping.finish_deletions(kb=kb)
         claimed = claims.claim(kb=kb, worker=worker, limit=_BATCH, without_roots=tally.gone_roots)
-        if not claimed:
+        if claimed:
+            is_out = not _ingest(kb, worker, claimed, tally, beat)
+        elif following.wait(kb, until=ends):
+            _follow(kb, tally)
+        else:
             break
-        is_out = not _ingest(kb, worker, claimed, tally, beat)
+    return _drained(kb, tally, is_out=is_out)
+
+
+def _is_open(kb: KnowledgeBase, ends: float) -> bool:
+    """Say whether the provider may be asked, after a pause where it is a short one: the next turn is not so near."""
+    closed = outages.closed_until(kb)
+    seconds = (closed - timezone.now()).total_seconds() if closed else 0.0
+    if seconds > _SHORT_PAUSE or time.monotonic() + seconds > ends:
+        return False
+    time.sleep(max(0.0, seconds))
+    return True
+
+
+def _drained(kb: KnowledgeBase, tally: Tally, *, is_out: bool) -> Drained:
+    closed = outages.closed_until(kb)
+    if not is_out and not closed and not pending.next_due(kb):
+        outages.reopen(kb=kb)
     waiting = Document.objects.filter(claims.due(kb)).exclude(root_id__in=tally.gone_roots)
     return Drained(
         indexed=tally.indexed,
         failed=tally.failed,
-        more=not is_out and waiting.exists(),
-        again_at=claims.next_due(kb),
+        more=not is_out and not closed and waiting.exists(),
+        again_at=closed or claims.next_due(kb),
     )
 
 
 def restart_waiting() -> int:
     """Ring for every knowledge base that has documents to work on, e.g. after a restart or a back-off."""
-    waiting = KnowledgeBase.objects.filter(
-        archived_at__isnull=True, paused_at__isnull=True, documents__index_status=IndexStatus.QUEUED
-    ).distinct()
+    live = KnowledgeBase.objects.filter(archived_at__isnull=True, paused_at__isnull=True)
+    is_open = Q(outage_until__isnull=True) | Q(outage_until__lte=timezone.now())
+    has_work = Q(documents__index_status=IndexStatus.QUEUED) | Q(pk__in=pending.kbs_due()) | dropping.deletions_due()
+    waiting = live.filter(is_open).filter(has_work).distinct()
     count = 0
     for kb in waiting.select_related("workspace"):
-        if Document.objects.filter(claims.due(kb)).exists():
+        if _is_due(kb):
             registry.request_work(kb)
             count += 1
     return count
 
 
+def _is_due(kb: KnowledgeBase) -> bool:
+    due = claims.next_due(kb)
+    return Document.objects.filter(claims.due(kb)).exists() or (due is not None and due <= timezone.now())
+
+
+def _follow(kb: KnowledgeBase, tally: Tally) -> None:
+    """Ask for what the provider has."""
+    try:
+        follow(kb=kb, tally=tally)
+    except Outage as outage:
+        _pause(kb, outage)
+
+
+def _closes(kb: KnowledgeBase, outage: Outage) -> bool:
+    return kb.provider != ProviderKind.LOCAL and not outage.is_turn and outage.seconds > 0
+
+
+def _pause(kb: KnowledgeBase, outage: Outage) -> float:
+    """Say for how long documents wait. A provider outside that does not work lets the whole knowledge base wait."""
+    if not _closes(kb, outage):
+        return outage.seconds
+    return (outages.close(kb=kb, outage=outage) - timezone.now()).total_seconds()
+
+
 def _ingest(kb: KnowledgeBase, worker: str, claimed: Sequence[Document], tally: Tally, beat: Beat) -> bool:
-    """Ingest one batch. Returns False when nothing can be indexed now."""
+    """Ingest one batch. Returns False when nothing can be indexed now, and nobody can say when."""
     renewed = time.monotonic()
 
     def live() -> None:
@@ -80,9 +132,10 @@ def _ingest(kb: KnowledgeBase, worker: str, claimed: Sequence[Document], tally: 
     try:
         ingest(kb=kb, worker=worker, claimed=claimed, tally=tally, beat=live)
     except Outage as outage:
-        documents.put_back(worker=worker, documents=claimed, code=outage.code, seconds=outage.seconds)
+        seconds = _pause(kb, outage)
+        documents.put_back(worker=worker, documents=claimed, code=outage.code, seconds=seconds)
         tally.outages += 1
-        return outage.seconds == 0 and tally.outages == 1
+        return _closes(kb, outage) or (outage.seconds == 0 and tally.outages == 1)
     finally:
         claims.release(worker=worker, claimed=claimed)
     return True

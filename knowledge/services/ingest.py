@@ -8,41 +8,49 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from knowledge.citations.owners import owner_document_id
-from knowledge.models import Document, IndexStatus, KnowledgeBase
+from knowledge.models import Document, KnowledgeBase
 from knowledge.parsing.base import ParseCode
 from knowledge.providers.base import (
     DocumentPhase,
     IngestOutcome,
     IngestRequest,
-    KBRef,
     KnowledgeProvider,
+    ProviderBusy,
+    ProviderDeleting,
     ProviderDocumentId,
     ProviderError,
-    ProviderKBId,
+    ProviderKBUnusable,
+    ProviderNotThere,
+    ProviderUnavailable,
     TakesMany,
 )
-from knowledge.services import artifacts, documents, originals
+from knowledge.services import artifacts, documents, following, originals, pending, reminting
 from knowledge.services.artifacts import Derived
-from knowledge.services.documents import Indexed, Step
+from knowledge.services.documents import MAX_ATTEMPTS, Indexed, Step
+from knowledge.services.dropping import drop_provider_document, kb_ref, referring
 from knowledge.services.originals import Original, Refusal
-from knowledge.services.outages import ROOT_PAUSE_SECONDS, Outage, is_outage, outages
+from knowledge.services.outages import ROOT_PAUSE_SECONDS, Outage, concerns_all, outages
+from knowledge.services.pending import Handed
 from knowledge.services.providers import provider_of
+
+__all__ = ["Tally", "drop_provider_document", "follow", "ingest", "kb_ref"]
 
 log = logging.getLogger(__name__)
 
 #: What is handed to a provider together: up to so many documents, so many characters, read within so many seconds.
 _GROUP, _GROUP_CHARS, _GROUP_SECONDS = 32, 2_000_000, 1.0
-#: The reason of documents that a provider took and has not finished, and how soon it is asked again.
-AT_WORK, AT_WORK_SECONDS = "provider-working", 3.0
+#: How long a document may wait for room at the provider before its worker turns to something else.
+_ROOM_SECONDS, _LOOK_SECONDS = 8.0, 0.05
+#: A deletion may take the provider hours; a connection may break now and then.
+_MOST = {ProviderDeleting.code: 20, ProviderUnavailable.code: 8}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,46 +63,43 @@ class Tally:
     gone_roots: set[int] = field(default_factory=set)
 
 
-def kb_ref(kb: KnowledgeBase) -> KBRef:
-    """Return a knowledge base as providers see it."""
-    return KBRef(
-        kb_id=kb.id,
-        workspace_id=kb.workspace_id,
-        provider_kb_id=ProviderKBId(kb.provider_kb_id),
-        name=kb.name,
-        settings=kb.settings_json,
-    )
-
-
 def ingest(
     *, kb: KnowledgeBase, worker: str, claimed: Sequence[Document], tally: Tally, beat: Callable[[], None]
 ) -> None:
-    """Index documents that `worker` has claimed and record how each went; whatever is wrong with one stays with it.
+    """Hand documents that `worker` has claimed to the provider and record how each went; whatever is wrong with one
+    stays with it.
 
     Raises Outage where nothing can be indexed now: what was not got to is still claimed.
     """
-    with outages():
-        provider = provider_of(kb)
-        provider.ensure_kb(kb_ref(kb))
-    batch = _Batch(kb=kb, worker=worker, provider=provider, tally=tally)
+    provider = _ready(kb)
+    batch = _Batch(kb=kb, worker=worker, provider=provider, tally=tally, beat=beat)
+    if provider.capabilities.needs_polling:
+        follow(kb=kb, provider=provider, tally=tally)
     for each in originals.read_all(claimed, beat):
         batch.take(each)
     batch.flush()
 
 
-def drop_provider_document(*, kb: KnowledgeBase, provider_document_id: str) -> None:
-    """Remove an index entry that no live document of the KB refers to. Asks again afterwards: a document that came
-    to share it meanwhile is put back in line."""
-    if not provider_document_id or _referring(kb, provider_document_id).exists():
-        return
-    provider_of(kb).delete_document(kb_ref(kb), ProviderDocumentId(provider_document_id))
-    documents.requeue(documents=list(_referring(kb, provider_document_id)))
+def follow(*, kb: KnowledgeBase, provider: KnowledgeProvider | None = None, tally: Tally) -> int:
+    """Ask for the documents that the provider took and that are due; returns how many. Raises Outage."""
+    with outages():
+        provider = provider or provider_of(kb)
+    followed = following.follow(kb=kb, provider=provider)
+    tally.indexed += followed.indexed
+    tally.failed += followed.failed
+    return followed.asked
 
 
-def _referring(kb: KnowledgeBase, provider_document_id: str) -> QuerySet[Document]:
-    """Select the rows that still need an index entry; a missing file needs it until its grace period is over."""
-    held = Document.objects.filter(kb=kb, provider_knowledge_id=provider_document_id, deleted_at__isnull=True)
-    return held.exclude(index_status=IndexStatus.SKIPPED)
+def _ready(kb: KnowledgeBase) -> KnowledgeProvider:
+    """Return the provider, with a place for the knowledge base. Raises Outage."""
+    try:
+        with outages():
+            provider = provider_of(kb)
+            provider.ensure_kb(kb_ref(kb))
+    except ProviderKBUnusable as error:
+        reminting.remint(kb=kb)
+        raise Outage(error.code, seconds=0) from error
+    return provider
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,6 +110,7 @@ class _Batch:
     worker: str
     provider: KnowledgeProvider
     tally: Tally
+    beat: Callable[[], None]
     waiting: list[Original] = field(default_factory=list)
     waiting_since: float = 0.0
 
@@ -149,55 +155,103 @@ class _Batch:
         started = timezone.now()
         with outages():
             artifacts.store_all(_derived(each) for each in group if each.is_new)
-            outcomes = self._hand_over([_request(self.kb, each) for each in group])
+            outcomes = self._hand_over(group)
         indexed = []
         for original, outcome in zip(group, outcomes, strict=True):
-            if self._is_done(original.document, outcome) and isinstance(outcome, IngestOutcome):
+            if self._is_done(original, outcome, started) and isinstance(outcome, IngestOutcome):
                 indexed.append(_indexed(original, outcome, started))
         self._record(indexed)
 
-    def _is_done(self, document: Document, outcome: IngestOutcome | ProviderError) -> bool:
-        """Say whether the provider has all passages; where not, write down why."""
+    def _is_done(self, original: Original, outcome: IngestOutcome | ProviderError, started: datetime) -> bool:
+        """Say whether the provider has all passages; where not, write down how it stands or why not."""
+        document = original.document
         if isinstance(outcome, ProviderError):
-            self._fail(document, outcome.code, detail=str(outcome))
+            self._fail(document, outcome.code, detail=str(outcome), at_most=_MOST.get(outcome.code, MAX_ATTEMPTS))
             return False
         state = outcome.state
         if state.phase is DocumentPhase.FAILED:
             self._fail(document, state.error_code or ProviderError.code, retry=state.retryable)
         elif state.phase is not DocumentPhase.DONE or state.chunk_count is None:
-            # It is handed over again then, which changes nothing and tells how it stands.
-            documents.put_back(worker=self.worker, documents=[document], code=AT_WORK, seconds=AT_WORK_SECONDS)
+            self._keep(original, outcome, started)
         elif not state.chunk_count:
-            self._refuse(Refusal(document=document, code=ParseCode.NO_TEXT.value, is_text_gone=True))
+            self._refuse(Refusal(document=document, code=ParseCode.NO_TEXT.value, retry=False, is_text_gone=True))
             self._drop(state.provider_document_id)
         else:
             return True
         return False
 
-    def _hand_over(self, requests: Sequence[IngestRequest]) -> Sequence[IngestOutcome | ProviderError]:
+    def _keep(self, original: Original, outcome: IngestOutcome, started: datetime) -> None:
+        """The provider is at work on it: asked for from now on, never sent again."""
+        former = original.document.pending_knowledge_id
+        taken = Handed(
+            outcome=_indexed(original, outcome, started, stage="transferred"),
+            text_hash=outcome.text_hash,
+            state=outcome.state,
+        )
+        if not pending.keep(worker=self.worker, handed=taken):
+            self._drop(outcome.state.provider_document_id)
+        elif former != original.document.pending_knowledge_id:
+            self._drop(former)
+
+    def _hand_over(self, group: Sequence[Original]) -> Sequence[IngestOutcome | ProviderError]:
         """Give contents to the provider; what it refuses comes back as the error. Raises what concerns all."""
+        requests = [_request(self.kb, each) for each in group]
         if isinstance(self.provider, TakesMany):
             return self.provider.ingest_many(requests)
-        outcomes: list[IngestOutcome | ProviderError] = []
-        for request in requests:
+        return [self._give(each.document, request) for each, request in zip(group, requests, strict=True)]
+
+    def _give(self, document: Document, request: IngestRequest) -> IngestOutcome | ProviderError:
+        ends = time.monotonic() + _ROOM_SECONDS
+        self._give_up_other_version(document, request.source_hash)
+        while True:
             try:
-                outcomes.append(self.provider.ingest(request))
-            except ProviderError as error:
-                if is_outage(error):
+                outcome = self.provider.ingest(request)
+                return self._again(document, outcome) if document.is_to_reparse else outcome
+            except ProviderBusy:
+                if time.monotonic() > ends:
                     raise
-                outcomes.append(error)
-        return outcomes
+                self._make_room()
+            except ProviderNotThere as error:
+                _ready(self.kb)  # raises where it is the place that is gone
+                return error
+            except ProviderError as error:
+                if concerns_all(self.provider, request.kb, error):
+                    raise
+                return error
+
+    def _again(self, document: Document, outcome: IngestOutcome) -> IngestOutcome:
+        """Have the same text processed again, which search does not find meanwhile. Raises ProviderError."""
+        state = outcome.state
+        if state.phase is not DocumentPhase.DONE or state.provider_document_id != document.provider_knowledge_id:
+            return outcome
+        self.provider.reparse(kb_ref(self.kb), state.provider_document_id)
+        sharing = referring(self.kb, state.provider_document_id).exclude(pk=document.pk)
+        documents.requeue(documents=[row for row in sharing if not row.worker])
+        started = replace(state, phase=DocumentPhase.QUEUED, searchable=False, chunk_count=None)
+        return replace(outcome, state=started)
+
+    def _make_room(self) -> None:
+        """Let the provider get on with what it has."""
+        self.beat()
+        if not follow(kb=self.kb, provider=self.provider, tally=self.tally):
+            time.sleep(_LOOK_SECONDS)
+
+    def _give_up_other_version(self, document: Document, source_hash: str) -> None:
+        """A version that was overtaken by another is in the way at the provider."""
+        if document.pending_knowledge_id and document.pending_json.get("sourceHash") != source_hash:
+            self._drop(pending.forget(document))
 
     def _record(self, indexed: Sequence[Indexed]) -> None:
         """Believe only what is still so: the row ours, the entry there. New versions first, old ones go last."""
-        before = {each.document.id: each.document.provider_knowledge_id for each in indexed}
+        before = {each.document.id: _held_before(each.document) for each in indexed}
         finished = documents.finish(worker=self.worker, outcomes=indexed)
         done = [each for each in indexed if each.document.id in finished]
         for each in indexed:
             if each.document.id not in finished:
                 self._drop(each.provider_document_id)
-            elif before[each.document.id] != each.provider_document_id:
-                self._drop(before[each.document.id])
+            else:
+                for former in before[each.document.id] - {each.provider_document_id}:
+                    self._drop(former)
         lost = self._lost([each.document for each in done])
         documents.requeue(documents=lost)
         self.tally.indexed += len(done) - len(lost)
@@ -206,7 +260,10 @@ class _Batch:
     def _lost(self, done: Sequence[Document]) -> list[Document]:
         """Return those whose entry another row's removal took away between our ingest and our record."""
         ids = [ProviderDocumentId(document.provider_knowledge_id) for document in done]
-        states = self.provider.document_status(kb_ref(self.kb), ids) if ids else []
+        if not ids:
+            return []
+        with outages():
+            states = self.provider.document_status(kb_ref(self.kb), ids)
         return [each for each, state in zip(done, states, strict=True) if state.phase is DocumentPhase.GONE]
 
     def _refuse(self, refusal: Refusal) -> None:
@@ -216,16 +273,23 @@ class _Batch:
             documents.put_back(worker=self.worker, documents=[document], code=refusal.code, seconds=ROOT_PAUSE_SECONDS)
             return
         self._fail(document, refusal.code, retry=refusal.retry, at_most=refusal.at_most)
-        if refusal.is_text_gone and document.provider_knowledge_id:
-            old_id = document.provider_knowledge_id
-            documents.update(document=document, is_searchable=False, provider_knowledge_id="", chunk_count=0)
-            self._drop(old_id)
+        if refusal.is_text_gone and (held := _held_before(document)):
+            documents.update(
+                document=document, is_searchable=False, provider_knowledge_id="", chunk_count=0,
+                **pending.NOTHING_PENDING,
+            )  # fmt: skip
+            for each in held:
+                self._drop(each)
 
     def _fail(self, document: Document, code: str, **facts: Any) -> None:
         self.tally.failed += documents.fail(document=document, code=code, **facts)
 
     def _drop(self, provider_document_id: str) -> None:
         drop_provider_document(kb=self.kb, provider_document_id=provider_document_id)
+
+
+def _held_before(document: Document) -> set[str]:
+    return {document.provider_knowledge_id, document.pending_knowledge_id} - {""}
 
 
 def _derived(original: Original) -> Derived:
@@ -235,13 +299,14 @@ def _derived(original: Original) -> Derived:
 
 def _request(kb: KnowledgeBase, original: Original) -> IngestRequest:
     document = original.document
+    known_id = document.pending_knowledge_id or document.provider_knowledge_id
     return IngestRequest(
         kb=kb_ref(kb),
         document_id=document.id,
         display_name=document.name,
         source_hash=original.source_map.source_hash,
         source_map=original.source_map,
-        known_id=ProviderDocumentId(document.provider_knowledge_id) if document.provider_knowledge_id else None,
+        known_id=ProviderDocumentId(known_id) if known_id else None,
         metadata={
             "documentId": document.id,
             "path": document.source_path,
@@ -251,10 +316,10 @@ def _request(kb: KnowledgeBase, original: Original) -> IngestRequest:
     )
 
 
-def _indexed(original: Original, outcome: IngestOutcome, started_at: datetime) -> Indexed:
+def _indexed(original: Original, outcome: IngestOutcome, started_at: datetime, *, stage: str = "indexing") -> Indexed:
     source_map, state = original.source_map, outcome.state
     facts = {"chunks": state.chunk_count, "duplicate": outcome.duplicate}
-    step = Step(stage="indexing", started_at=started_at, finished_at=timezone.now(), facts=facts)
+    step = Step(stage=stage, started_at=started_at, finished_at=timezone.now(), facts=facts)
     return Indexed(
         document=original.document,
         source_hash=source_map.source_hash,
@@ -265,4 +330,5 @@ def _indexed(original: Original, outcome: IngestOutcome, started_at: datetime) -
         metadata={**source_map.meta, "lines": source_map.line_count, "pages": len(source_map.pages)},
         locator={"resourceKind": source_map.kind.value, "mapState": "exact", "sourceHash": source_map.source_hash},
         steps=(original.step, step),
+        text_hash=outcome.text_hash,
     )

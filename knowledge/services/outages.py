@@ -1,4 +1,8 @@
-"""What is out of order for all documents at once: no document is to blame, and none uses up an attempt."""
+"""What is out of order for all documents at once: no document is to blame, and none uses up an attempt.
+
+A provider outside that does not work closes its knowledge bases: their work waits, with one reason and since when, and
+one document at a time asks whether it works again.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +10,52 @@ import errno
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 
-from knowledge.providers.base import ProviderError, ProviderMisconfigured, ProviderTimeout, ProviderUnavailable
+from django.utils import timezone
+
+from knowledge.models import KnowledgeBase, ProviderKind
+from knowledge.providers.base import (
+    CheckResult,
+    KBRef,
+    KnowledgeProvider,
+    ProviderBusy,
+    ProviderDeleting,
+    ProviderError,
+    ProviderMisconfigured,
+    ProviderProtocolError,
+    ProviderTimeout,
+    ProviderUnavailable,
+)
 
 log = logging.getLogger(__name__)
 
 #: How long documents wait for their folder, their provider or a disk before they are tried again.
 ROOT_PAUSE_SECONDS = 10.0
 PAUSE_SECONDS = 10.0
+#: A closed knowledge base is tried again after half the time for which it has been closed, within these bounds.
+_SHORTEST, _LONGEST = 2.0, 300.0
 #: A damaged index was set aside when it was met: the next call finds a new one.
 _MENDED = frozenset({"index-damaged"})
+#: These hold for whatever is sent.
+_FOR_ALL = frozenset({"provider-quota"})
+#: A model that fails for one document may fail for all, or not like this text.
+_OF_MODELS = frozenset({"provider-embedder", "provider-model-missing"})
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class Outage(Exception):
     """Nothing can be indexed now. `code` is the reason that the waiting documents get; after `seconds` they are tried
-    again, at once where what was wrong has been put right."""
+    again, at once where what was wrong has been put right. `asked_to_wait`: the provider named the time itself."""
 
-    def __init__(self, code: str, *, seconds: float = PAUSE_SECONDS) -> None:
+    def __init__(self, code: str, *, seconds: float = PAUSE_SECONDS, asked_to_wait: bool = False) -> None:
         super().__init__(code)
-        self.code, self.seconds = code, seconds
+        self.code, self.seconds, self.asked_to_wait = code, seconds, asked_to_wait
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether nothing is wrong, and it is only somebody else's turn."""
+        return self.code == ProviderBusy.code
 
 
 @contextmanager
@@ -36,11 +66,70 @@ def outages() -> Iterator[None]:
     except ProviderError as error:
         if not is_outage(error):
             raise
-        log.warning("the provider does not work", extra={"code": error.code})
-        raise Outage(error.code, seconds=_pause_after(error)) from error
+        if not isinstance(error, ProviderBusy):
+            log.warning("the provider does not work", extra={"code": error.code})
+        raise Outage(error.code, seconds=_pause_after(error), asked_to_wait=error.retry_after is not None) from error
     except OSError as error:
         log.warning("the data folder does not take what was made", extra={"errno": error.errno})
         raise Outage("disk_full" if error.errno in _FULL else "disk_error") from error
+
+
+def is_outage(error: ProviderError) -> bool:
+    """Say whether an error is about the provider and not about what it was given."""
+    return isinstance(error, ProviderUnavailable | ProviderMisconfigured | ProviderProtocolError)
+
+
+def concerns_all(provider: KnowledgeProvider, kb: KBRef, error: ProviderError) -> bool:
+    """Say whether an error that came with one document holds for all. A connection that breaks, or an answer that
+    never comes, can be the fault of either: a provider that answers otherwise does not like the document."""
+    if isinstance(error, ProviderDeleting) or not is_outage(error):
+        return False
+    if isinstance(error, ProviderMisconfigured | ProviderBusy) or error.code in _FOR_ALL:
+        return True
+    if not provider.capabilities.needs_polling:
+        return not isinstance(error, ProviderTimeout)
+    return error.retry_after is not None or not works(provider, kb, error.code)
+
+
+def works(provider: KnowledgeProvider, kb: KBRef, code: str) -> bool:
+    """Ask a provider whether what failed with `code` works in general. Never raises."""
+    if code not in _OF_MODELS:
+        return provider.status().reachable
+    return not any(check.result is CheckResult.FAILED for check in provider.check(kb))
+
+
+def is_of_models(code: str | None) -> bool:
+    """Say whether a code is about a model behind the provider."""
+    return code in _OF_MODELS
+
+
+def close(*, kb: KnowledgeBase, outage: Outage) -> datetime:
+    """Let all work of a knowledge base wait; returns until when. The same reason keeps its since-when."""
+    now = timezone.now()
+    since = kb.outage_since if kb.outage_code == outage.code and kb.outage_since else now
+    age = (now - since).total_seconds()
+    seconds = outage.seconds if outage.asked_to_wait else min(_LONGEST, max(_SHORTEST, age / 2))
+    _write(kb, code=outage.code, since=since, until=now + timedelta(seconds=seconds))
+    return now + timedelta(seconds=seconds)
+
+
+def reopen(*, kb: KnowledgeBase) -> None:
+    """The provider works (again)."""
+    if kb.outage_code:
+        _write(kb, code="", since=None, until=None)
+
+
+def ask_again(*, kb: KnowledgeBase) -> None:
+    """A person thinks that what was wrong is put right: do not wait before asking again."""
+    KnowledgeBase.objects.filter(pk=kb.pk, outage_until__isnull=False).update(outage_until=None)
+
+
+def closed_until(kb: KnowledgeBase) -> datetime | None:
+    """Return until when the work of a knowledge base waits; None when it need not."""
+    if kb.provider == ProviderKind.LOCAL:
+        return None
+    kb.refresh_from_db(fields=["outage_code", "outage_since", "outage_until"])
+    return kb.outage_until if kb.outage_until and kb.outage_until > timezone.now() else None
 
 
 def _pause_after(error: ProviderError) -> float:
@@ -49,7 +138,6 @@ def _pause_after(error: ProviderError) -> float:
     return 0.0 if error.code in _MENDED else PAUSE_SECONDS
 
 
-def is_outage(error: ProviderError) -> bool:
-    """Say whether an error is about the provider and not about what it was given; a timeout can be either."""
-    unavailable = isinstance(error, ProviderUnavailable) and not isinstance(error, ProviderTimeout)
-    return unavailable or isinstance(error, ProviderMisconfigured)
+def _write(kb: KnowledgeBase, *, code: str, since: datetime | None, until: datetime | None) -> None:
+    kb.outage_code, kb.outage_since, kb.outage_until = code, since, until
+    KnowledgeBase.objects.filter(pk=kb.pk).update(outage_code=code, outage_since=since, outage_until=until)

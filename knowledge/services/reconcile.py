@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
@@ -9,56 +11,59 @@ from typing import Any
 from django.utils import timezone
 
 from knowledge.models import Document, IndexStatus, KnowledgeBase
-from knowledge.providers.base import DocumentPhase, ProviderDocumentId
-from knowledge.services import documents, registry
-from knowledge.services.ingest import kb_ref
+from knowledge.providers.base import DocumentPhase, DocumentState
+from knowledge.services import documents, dropping, registry
+from knowledge.services.dropping import kb_ref
 from knowledge.services.providers import provider_of
 from mnote.models import Job
 
 _EVERY = timedelta(days=1)
 _AT_ONCE = 20
+_AWAY = (DocumentPhase.GONE, DocumentPhase.DELETING)
+#: An indexed document must not stand so: somebody else worked on it.
+_BROKEN = (DocumentPhase.FAILED, DocumentPhase.CANCELLED)
+_OUT = (IndexStatus.DELETED, IndexStatus.SKIPPED)
+_ACTIVE = (IndexStatus.QUEUED, IndexStatus.PARSING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """`ghosts`: held by the provider, wanted by no row. `lost`: believed indexed, not held. `short`: fewer passages
-    held than counted. With repair, ghosts were deleted and the others queued again."""
+    """Held by the provider and wanted by no row: `ghosts`; of these `twins` hold the text of a document that is wanted
+    as well, `returned` had been removed. `foreign`: put there by others, never touched. `lost`: believed indexed, not
+    held, or not in order there. `short`: fewer passages held than counted.
+
+    With repair, ghosts are deleted (until the provider confirms it) and the lost and short are queued again.
+    """
 
     held: int
     ghosts: tuple[str, ...]
     lost: tuple[str, ...]
     short: tuple[str, ...]
     repaired: bool
+    twins: tuple[str, ...] = ()
+    returned: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
+
+    @property
+    def is_level(self) -> bool:
+        return not (self.ghosts or self.lost or self.short or self.foreign)
 
     def as_json(self) -> dict[str, Any]:
         body = asdict(self)
-        return body | {name: len(body[name]) for name in ("ghosts", "lost", "short")}
+        names = ("ghosts", "twins", "returned", "foreign", "lost", "short")
+        return body | {name: len(body[name]) for name in names}
 
 
 def reconcile(*, kb: KnowledgeBase, repair: bool) -> Report:
     """Compare one knowledge base with its provider. Running it twice changes nothing the second time."""
-    provider = provider_of(kb)
-    held = {
-        state.provider_document_id: state
-        for state in provider.list_documents(kb_ref(kb))
-        if state.phase not in (DocumentPhase.GONE, DocumentPhase.DELETING)
-    }
-    rows = list(kb.documents.exclude(index_status__in=[IndexStatus.DELETED, IndexStatus.SKIPPED]))
-    missing_rows = kb.documents.filter(missing_since__isnull=False, deleted_at__isnull=True)
-    wanted = {row.provider_knowledge_id for row in [*rows, *missing_rows]}
-    indexed = [row for row in rows if row.index_status == IndexStatus.INDEXED]
-    ghosts = [each for each in held if each not in wanted]
-    lost = [row for row in indexed if row.provider_knowledge_id not in held]
-    short = [row for row in indexed if _is_short(row, held)]
+    # The rows are read after the list: what is handed over in between is missing in the list, not in the rows.
+    listed = provider_of(kb).list_documents(kb_ref(kb))
+    held = {str(state.provider_document_id): state for state in listed if state.phase not in _AWAY}
+    rows = list(kb.documents.exclude(index_status=IndexStatus.SKIPPED))
+    found = _Comparison(held, rows)
     if repair:
-        _repair(kb, ghosts, lost + short)
-    return Report(
-        held=len(held),
-        ghosts=tuple(ghosts),
-        lost=tuple(row.source_path for row in lost),
-        short=tuple(row.source_path for row in short),
-        repaired=repair,
-    )
+        _repair(kb, found)
+    return found.report(repaired=repair)
 
 
 def unchecked() -> list[KnowledgeBase]:
@@ -70,16 +75,61 @@ def unchecked() -> list[KnowledgeBase]:
     )
 
 
-def _is_short(row: Document, held: dict[ProviderDocumentId, Any]) -> bool:
-    state = held.get(ProviderDocumentId(row.provider_knowledge_id))
-    return state is not None and state.chunk_count is not None and state.chunk_count < row.chunk_count
+class _Comparison:
+    """What the provider holds beside what the rows want."""
+
+    def __init__(self, held: Mapping[str, DocumentState], rows: Iterable[Document]) -> None:
+        self.held = held
+        by_id = {row.id: row for row in rows}
+        alive = [row for row in by_id.values() if row.index_status not in _OUT]
+        missing = [row for row in by_id.values() if row.missing_since and not row.deleted_at]
+        wanted = {each for row in [*alive, *missing] for each in (row.provider_knowledge_id, row.pending_knowledge_id)}
+        unwanted = [state for each, state in held.items() if each not in wanted]
+        self.foreign = [state.provider_document_id for state in unwanted if state.document_id == ""]
+        # A row that is being worked on may own a document whose id it does not know yet: it takes it up itself.
+        active = {row.id for row in alive if row.index_status in _ACTIVE}
+        ours = [state for state in unwanted if state.document_id != "" and state.document_id not in active]
+        self.ghosts = [state.provider_document_id for state in ours]
+        self.twins = self._twins(wanted, ours)
+        removed = {row.provider_knowledge_id for row in by_id.values() if row.deleted_at}
+        self.returned = [each for each in self.ghosts if each in removed]
+        indexed = [row for row in alive if row.index_status == IndexStatus.INDEXED]
+        self.lost = [row for row in indexed if self._is_lost(row)]
+        self.short = [row for row in indexed if row not in self.lost and self._is_short(row)]
+
+    def report(self, *, repaired: bool) -> Report:
+        return Report(
+            held=len(self.held),
+            ghosts=tuple(self.ghosts),
+            twins=tuple(self.twins),
+            returned=tuple(self.returned),
+            foreign=tuple(self.foreign),
+            lost=tuple(row.source_path for row in self.lost),
+            short=tuple(row.source_path for row in self.short),
+            repaired=repaired,
+        )
+
+    def _twins(self, wanted: set[str], ours: Iterable[DocumentState]) -> list[str]:
+        contents = defaultdict(set)
+        for each, state in self.held.items():
+            if state.content_key:
+                contents[state.content_key].add(each)
+        return [state.provider_document_id for state in ours if contents[state.content_key] & wanted]
+
+    def _is_lost(self, row: Document) -> bool:
+        state = self.held.get(row.provider_knowledge_id)
+        return state is None or state.phase in _BROKEN
+
+    def _is_short(self, row: Document) -> bool:
+        state = self.held.get(row.provider_knowledge_id)
+        return state is not None and state.chunk_count is not None and state.chunk_count < row.chunk_count
 
 
-def _repair(kb: KnowledgeBase, ghosts: list[ProviderDocumentId], broken: list[Document]) -> None:
-    provider = provider_of(kb)
-    for ghost in ghosts:
-        if not kb.documents.filter(provider_knowledge_id=ghost).exclude(index_status=IndexStatus.DELETED).exists():
-            provider.delete_document(kb_ref(kb), ghost)
+def _repair(kb: KnowledgeBase, found: _Comparison) -> None:
+    for ghost in found.ghosts:
+        dropping.drop_provider_document(kb=kb, provider_document_id=ghost)
+    broken = [*found.lost, *found.short]
     if broken:
         documents.requeue(documents=broken)
+    if broken or found.ghosts:
         registry.request_work(kb)

@@ -100,7 +100,7 @@ def restore(document: Document) -> None:
     """A file that was missing is back with its old content: take it as it was."""
     if document.index_status != IndexStatus.DELETED:
         return
-    if document.indexed_hash and document.provider_knowledge_id:
+    if document.indexed_hash and document.provider_knowledge_id and not document.pending_knowledge_id:
         documents.update(
             document=document, index_status=IndexStatus.INDEXED, status_since=timezone.now(), reason_class="",
             reason_code="", reason_detail="", missing_since=None, deleted_at=None, is_searchable=True,

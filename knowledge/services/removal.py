@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from knowledge.models import Disappearance, Document, IndexStatus, KnowledgeBase
-from knowledge.services import artifacts, documents
+from knowledge.services import artifacts, documents, pending
 from knowledge.services.ingest import drop_provider_document, kb_ref
 from knowledge.services.providers import provider_of
 
@@ -18,13 +18,17 @@ TOMBSTONE_DAYS = 30
 
 
 def remove(*, documents_to_remove: Iterable[Document], code: str, beat: Callable[..., None] = lambda **_: None) -> int:
-    """Take documents out of search and index. Their files stay."""
+    """Take documents out of search and index. Their files stay.
+
+    What the provider does not confirm now is asked for until it does.
+    """
     count = 0
     for document in documents_to_remove:
         beat(removed=count)
-        held = document.provider_knowledge_id
+        held = {document.provider_knowledge_id, pending.forget(document)} - {""}
         documents.mark_deleted(document=document, code=code)
-        drop_provider_document(kb=document.kb, provider_document_id=held)
+        for each in held:
+            drop_provider_document(kb=document.kb, provider_document_id=each)
         count += 1
     return count
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
+from knowledge.models import KnowledgeBase, ProviderKind
 from knowledge.selectors.kb_folders import places_of
 from knowledge.services import batches
 from knowledge.services.batches import Action, Done, Preview, Selection
@@ -72,7 +73,7 @@ def _question(request: HttpRequest, frame: KBFrame, selection: Selection, action
     found = batches.preview(principal=frame.principal, kb=frame.kb, selection=selection, action=action)
     context = {
         "title": _title(action, found.fitting),
-        "text": _effect(action),
+        "text": _effect(action, frame.kb),
         "passed_over": _passed_over_words(found),
         "confirm_label": _LABELS[action],
         "is_destructive": action is Action.EXCLUDE,
@@ -162,8 +163,13 @@ def _title(action: Action, count: int) -> str:
     return ngettext("Exclude %(count)d document?", "Exclude %(count)d documents?", count) % facts
 
 
-def _effect(action: Action) -> str:
+def _effect(action: Action, kb: KnowledgeBase) -> str:
     match action:
+        case Action.REINDEX if kb.provider != ProviderKind.LOCAL:
+            return _(
+                "They are read again, a few at a time. A document whose text is the same is not searchable while the"
+                " indexing service works on it."
+            )
         case Action.REINDEX:
             return _("They are read again. What is searchable stays so until the new version is ready.")
         case Action.STOP:

@@ -8,15 +8,22 @@ from datetime import datetime
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
+from django.utils.translation import gettext_lazy, pgettext
 
 from knowledge.models import Document, IndexStatus, ReasonClass
 from knowledge.reasons import Reason, reason_for
+from knowledge.services import dropping, pending
 from mnote.templatetags.mnote_ui import age_words, calendar_words, lamp_word
 
 #: Reasons that are said beside the lamp of a skipped file, in place of the word.
 _STOPPED = "stopped"
 _STUCK_SECONDS = 15 * 60
+#: What is said beside the lamp of a document that the indexing service has.
+_WITH_SERVICE: dict[str, Promise] = {
+    pending.WAITING: gettext_lazy("waiting at the indexing service"),
+    pending.AT_WORK: gettext_lazy("being indexed"),
+    pending.FINISHING: gettext_lazy("searchable, being finished"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +78,15 @@ def _text(document: Document, now: datetime, *, is_stopped: bool) -> str:
     match document.index_status:
         case IndexStatus.PARSING:
             seconds = (now - document.status_since).total_seconds()
+            if document.reason_code in _WITH_SERVICE and not document.worker:
+                return f"{_WITH_SERVICE[document.reason_code]} · {clock(seconds)}"
             return _("reading · %(time)s") % {"time": clock(seconds)}
         case IndexStatus.STALE:
             return _("changed %(age)s") % {"age": age_words(document.status_since, now)}
         case IndexStatus.DELETED if document.missing_since and not document.deleted_at:
             return pgettext("lamp", "file missing")
+        case IndexStatus.DELETED if document.provider_status == dropping.BEING_REMOVED:
+            return _("being removed from the index")
     return lamp_word(document.index_status)
 
 

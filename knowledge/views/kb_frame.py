@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -17,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from knowledge.models import IndexStatus, KnowledgeBase, SyncRun
+from knowledge.reasons import reason_for
 from knowledge.selectors.document_lists import DocumentReader
 from knowledge.selectors.kb_heads import KBHead, head_of
 from knowledge.services import knowledge_bases
@@ -184,7 +186,8 @@ class KBFrame:
         head = self.head
         parts = (
             dict(head.counts.by_status), head.counts.searchable, head.activity.is_syncing, head.is_paused,
-            [run.pk for run in head.stopped], head.service_down_since, head.synced_at, self.interval,
+            [run.pk for run in head.stopped], head.service_down_since, self.kb.outage_code,
+            head.synced_at, self.interval,
         )  # fmt: skip
         return text_key(repr(parts))[:12]
 
@@ -258,6 +261,8 @@ class KBFrame:
         since = self.head.service_down_since
         if since is None:
             return None
+        if self.kb.outage_code:
+            return Strip(kind="bad", sentence=self._outage(since))
         text = _("The indexing service fails since %(time)s. It is tried again by itself; searching still works.")
         if self.head.is_served_outside:
             text = _(
@@ -265,6 +270,13 @@ class KBFrame:
                 "again by themselves as soon as it answers."
             )
         return Strip(kind="bad", sentence=text % {"name": self.kb.provider_name, "time": calendar_words(since)})
+
+    def _outage(self, since: datetime) -> str:
+        """Why all work waits. Nobody has to touch a document."""
+        reason = reason_for(self.kb.outage_code)
+        text = _("All documents wait since %(time)s: %(reason)s %(next_step)s")
+        facts = {"time": calendar_words(since), "reason": reason.sentence, "next_step": reason.next_step}
+        return text % facts
 
     def _paused(self) -> Strip | None:
         if self.kb.paused_at is None:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from knowledge.models import Document, DocumentEvent, IndexStatus
 from knowledge.providers.base import ProviderError, Stage
-from knowledge.reasons import reason_for
+from knowledge.reasons import REASONS, reason_for
 from knowledge.selectors.document_facts import Run, runs_of
 from knowledge.services import chunks
 from knowledge.services.documents import MAX_ATTEMPTS
@@ -22,10 +22,27 @@ from mnote.templatetags.mnote_ui import duration as long_duration
 
 _WORDS: dict[str, Promise] = {
     "reading": gettext_lazy("Read"),
+    "transferred": gettext_lazy("Hand over"),
     "indexing": gettext_lazy("Index"),
     "failed": gettext_lazy("Failed"),
 }
 _READING, _INDEXING = "reading", "indexing"
+#: The steps of an indexing service, and how they stand.
+_STAGES: dict[str, Promise] = {
+    "reading": gettext_lazy("Read"),
+    "splitting": gettext_lazy("Split"),
+    "indexing": gettext_lazy("Index"),
+    "images": gettext_lazy("Look at images"),
+    "finishing": gettext_lazy("Finish"),
+}
+_STAGE_STATES: dict[str, Promise] = {
+    "waiting": gettext_lazy("waiting"),
+    "running": gettext_lazy("going on"),
+    "done": gettext_lazy("done"),
+    "failed": gettext_lazy("failed"),
+    "skipped": gettext_lazy("not needed"),
+    "cancelled": gettext_lazy("stopped"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +106,7 @@ class Processing:
         flat = [stage for each in found for stage in (each, *each.children)]
         times = [moment for stage in flat for moment in (stage.started_at, stage.finished_at) if moment]
         if not times:
-            return [Line(name=stage.name, note=stage.detail or stage.state, is_bar=False) for stage in flat]
+            return [Line(name=_stage_name(stage), note=_stage_note(stage), is_bar=False) for stage in flat]
         return [self._stage(stage, min(times), max(times)) for stage in flat]
 
     def _past(self, run: Run) -> Attempt:
@@ -137,11 +154,11 @@ class Processing:
         whole = (ended - began).total_seconds()
         started, finished = stage.started_at or began, stage.finished_at or self.now
         return Line(
-            name=stage.name,
+            name=_stage_name(stage),
             start=_percent(started - began, whole),
             end=_percent(finished - began, whole),
             took=duration((finished - started).total_seconds()),
-            note=stage.detail,
+            note=_stage_note(stage),
             css={"failed": "bad", "running": "run"}.get(stage.state, ""),
         )
 
@@ -153,6 +170,17 @@ def duration(seconds: float) -> str:
 
 def _percent(part: timedelta, whole: float) -> float:
     return min(100.0, max(0.0, 100 * part.total_seconds() / whole)) if whole else 100.0
+
+
+def _stage_name(stage: Stage) -> str | Promise:
+    return _STAGES.get(stage.name, stage.name)
+
+
+def _stage_note(stage: Stage) -> str | Promise:
+    """Why a step failed, else how it stands unless its bar says so."""
+    if stage.detail in REASONS:
+        return REASONS[stage.detail].sentence
+    return "" if stage.state == "done" and stage.finished_at else _STAGE_STATES.get(stage.state, stage.state)
 
 
 def _note(event: DocumentEvent) -> str | Promise:

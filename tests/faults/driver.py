@@ -24,7 +24,7 @@ from mnote import connections  # noqa: E402
 from mnote.models import Job, JobStatus, Membership, Role, User, Workspace  # noqa: E402
 from mnote.process import preflight  # noqa: E402
 from mnote.services import doorbell, jobs, leases, readiness, sweeping  # noqa: E402
-from tests.faults import knowledge_calls  # noqa: E402
+from tests.faults import knowledge_calls, remote_calls  # noqa: E402
 
 
 def prepare() -> None:
@@ -119,7 +119,7 @@ _calls: dict[str, Callable[..., Any]] = {
         prepare, enqueue, make_rows, lose, claim, row, statuses, sweep, ring, failing, work_hard, make_due,
         sign_in, enqueue_in,
     )
-} | knowledge_calls.CALLS  # fmt: skip
+} | knowledge_calls.CALLS | remote_calls.CALLS  # fmt: skip
 
 
 def main() -> None:

@@ -62,7 +62,8 @@ class Fault:
 
     `reply` is given instead of the real one. `wait`: nothing is answered before the stub is released. `lose`: the
     request is done, its answer never sent. `reset`: the connection is torn down before the body is read. `cut`: the
-    answer ends in the middle; with `is_announced` its length says so, without the connection just breaks.
+    answer ends in the middle; with `is_announced` its length says so, without the connection just breaks. `delay`: the
+    answer comes so many seconds late.
     """
 
     method: str = ""
@@ -74,6 +75,7 @@ class Fault:
     reset: bool = False
     cut: bool = False
     is_announced: bool = True
+    delay: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +90,10 @@ class Asked:
 
 @dataclass(slots=True)
 class WeKnoraStub:
-    """A running stub. `key` is a good key with the rights that are recommended; `model` a working embedding model."""
+    """A running stub. `key` is a good key with the rights that are recommended; `model` a working embedding model.
+
+    `weather` may name a fault for any request that no one in `faults` is meant for.
+    """
 
     port: int
     world: World
@@ -97,6 +102,7 @@ class WeKnoraStub:
     faults: list[Fault] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
+    weather: Callable[[str, str], Fault | None] | None = None
 
     @property
     def url(self) -> str:
@@ -118,7 +124,7 @@ class WeKnoraStub:
                 if fault.times > 0 and fault.method in ("", method) and re.search(fault.path, target):
                     fault.times -= 1
                     return fault
-        return None
+            return self.weather(method, target) if self.weather else None
 
     def answer(self, asked: Asked) -> Reply:
         """Answer as the real server does."""
@@ -205,8 +211,8 @@ class _RequestHandler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         asked = Asked(method=self.command, target=self.path, headers=dict(self.headers), body=body)
         stub.asked.append(asked)
-        if fault.wait:
-            stub.released.wait(30)
+        if fault.wait or fault.delay:
+            stub.released.wait(fault.delay or 30)
         reply = fault.reply or stub.answer(asked)
         if fault.lose:
             self._tear_down()

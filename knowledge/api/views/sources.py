@@ -23,7 +23,7 @@ from knowledge.api.serializers.sources import (
 from knowledge.api.views.knowledge_bases import job_url
 from knowledge.api.views.uploads import UploadOrLinkView
 from knowledge.models import Document
-from knowledge.services import chunks, documents, registry, tagging, withdrawing
+from knowledge.services import chunks, documents, registry, stopping, tagging, withdrawing
 from mnote.api.pagination import KeysetPagination
 from mnote.api.permissions import principal_of
 from mnote.api.serializers import CamelSerializer
@@ -70,7 +70,7 @@ class ReparseView(WritingView):
     def post(self, request: Request, source_id: str) -> Response:
         """Read a source again; needs curator. It stays searchable as it is until then."""
         document = source_named(principal_of(request), source_id, Role.CURATOR)
-        if not documents.requeue(documents=[document]):
+        if not documents.requeue(documents=[document], reparse=True):
             raise Conflict
         job = registry.request_work(document.kb)
         return _shown(request, document, status=202, headers={"Location": job_url(job.id)})
@@ -81,7 +81,7 @@ class CancelView(WritingView):
     def post(self, request: Request, source_id: str) -> Response:
         """Stop waiting for or reading a source; needs curator."""
         document = source_named(principal_of(request), source_id, Role.CURATOR)
-        if not documents.stop(document=document):
+        if not stopping.stop(document=document):
             raise Conflict
         return _shown(request, document)
 

@@ -15,6 +15,7 @@ from knowledge.providers.base import (
     ProviderAuthError,
     ProviderError,
     ProviderMisconfigured,
+    ProviderNotThere,
     ProviderProtocolError,
     ProviderRejected,
     ProviderRightsMissing,
@@ -23,10 +24,8 @@ from knowledge.providers.base import (
 from mnote.http import Answer
 
 
-class NotThere(ProviderRejected):
+class NotThere(ProviderNotThere):
     """The knowledge base or document does not exist (any more)."""
-
-    code = "provider-not-there"
 
 
 class OutOfScope(ProviderRightsMissing):

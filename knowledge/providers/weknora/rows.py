@@ -9,6 +9,8 @@ from typing import Any
 
 from knowledge.providers.base import ProviderProtocolError
 
+#: A fact in the metadata of a document by which we tell our documents from those of others.
+OURS = "mnoteRecipe"
 #: Stages of processing that may still change by themselves.
 IN_WORK = frozenset({"pending", "processing", "finalizing"})
 

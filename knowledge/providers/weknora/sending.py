@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from knowledge.parsing.source_map import ResourceKind
 from knowledge.providers.base import IngestRequest
 from knowledge.providers.weknora.prepare import RECIPE, prepare
-from knowledge.providers.weknora.rows import DocumentRow, content_key
+from knowledge.providers.weknora.rows import OURS, DocumentRow, content_key
 
-#: Names of our facts in the metadata of a document; `OURS` tells our documents from those of others.
-OURS = "mnoteRecipe"
+#: Names of our facts in the metadata of a document.
 SHIFTS = "mnoteShifts"
 TEXT_HASH = "mnoteTextHash"
 #: The server keeps the settings of a document here, once any were sent; they beat those of the knowledge base.

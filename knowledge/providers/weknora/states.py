@@ -14,7 +14,7 @@ from knowledge.providers.weknora.config import Pace
 from knowledge.providers.weknora.errors import NotThere
 from knowledge.providers.weknora.failures import failure_of, is_final
 from knowledge.providers.weknora.prepare import has_words
-from knowledge.providers.weknora.rows import DocumentRow
+from knowledge.providers.weknora.rows import OURS, DocumentRow
 
 _PHASES = {
     "pending": DocumentPhase.QUEUED,
@@ -94,6 +94,8 @@ def plain_state(row: DocumentRow, *, now: datetime, pace: Pace) -> DocumentState
         phase=phase,
         searchable=row.is_enabled and row.status in ("finalizing", "completed"),
         raw_status=row.status[:40],
+        document_id=row.metadata.get("documentId", "") if OURS in row.metadata else "",
+        content_key=row.content_key,
     )
     if phase is not DocumentPhase.FAILED:
         return state

@@ -19,8 +19,8 @@ from knowledge.providers.weknora.deletion import delete
 from knowledge.providers.weknora.errors import Clash, Duplicate, TextTooLarge
 from knowledge.providers.weknora.failures import is_final
 from knowledge.providers.weknora.prepare import has_words
-from knowledge.providers.weknora.rows import DocumentRow, document_row
-from knowledge.providers.weknora.sending import OURS, OVERRIDES, Parcel, pack
+from knowledge.providers.weknora.rows import OURS, DocumentRow, document_row
+from knowledge.providers.weknora.sending import OVERRIDES, Parcel, pack
 from knowledge.providers.weknora.states import is_hopeless, plain_state, rows_by_id
 
 

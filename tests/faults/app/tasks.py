@@ -10,7 +10,13 @@ from typing import Any
 
 from django.conf import settings
 
+from knowledge.providers.weknora import transport
+from mnote.http_limits import Timeouts
 from mnote.jobs import JobContext, job
+
+if seconds := os.environ.get("MNOTE_FAULTS_CALL_SECONDS"):  # a test does not wait for minutes until a call is given up
+    shorter = Timeouts(connect=float(seconds), read=float(seconds), total=2 * float(seconds))
+    transport.STATUS = transport.READ = transport.SEARCH = transport.UPLOAD = shorter
 
 _for_ever = threading.Event()
 
