@@ -16,6 +16,8 @@ from knowledge.services.ingest import Tally, follow, ingest
 from knowledge.services.outages import Outage
 
 _BATCH = 32
+#: A provider outside takes one after the other: a worker that dies should have had few of them.
+_BATCH_OUTSIDE = 4
 #: After this long a job makes room for other knowledge bases and queues itself again.
 _TURN_SECONDS = 20.0
 _SHORT_PAUSE = 6.0
@@ -43,11 +45,12 @@ def drain(*, kb: KnowledgeBase, worker: str, beat: Beat = lambda **_: None) -> D
     ends = time.monotonic() + _TURN_SECONDS
     tally = Tally()
     claims.take_over(kb=kb, worker=worker)
+    limit = _BATCH if kb.provider == ProviderKind.LOCAL else _BATCH_OUTSIDE
     is_out = False
     while not is_out and time.monotonic() < ends and _is_open(kb, ends):
         beat(indexed=tally.indexed, failed=tally.failed)
         dropping.finish_deletions(kb=kb)
-        claimed = claims.claim(kb=kb, worker=worker, limit=_BATCH, without_roots=tally.gone_roots)
+        claimed = claims.claim(kb=kb, worker=worker, limit=limit, without_roots=tally.gone_roots)
         if claimed:
             is_out = not _ingest(kb, worker, claimed, tally, beat)
         elif following.wait(kb, until=ends):

@@ -154,10 +154,16 @@ class Run:
         )
 
     def _kill(self) -> None:
+        """A worker that got something done: one that dies before, again and again, makes its documents fail."""
         assert self.worker is not None
+        before = self._indexed()
+        wait_until(lambda: self._indexed() > before or self.is_level(), "a worker that works", 120.0)
         self.worker.kill()
         self.worker = self.world.start_worker()
         self.kills += 1
+
+    def _indexed(self) -> int:
+        return int(self.world.ask("states", self.kb_id).get("indexed", 0))
 
     def _restart(self) -> None:
         """The server goes away and comes back with what it had; lite forgets what it was doing."""
