@@ -81,6 +81,8 @@ class Relay:
             self._looking -= 1
 
     def _take(self, given: Frame) -> None:
+        if self.is_over:
+            return
         self._hear(given)
         self._was_final = given.is_final
         self.is_proper = given.is_final and given.type != "error"

@@ -149,7 +149,9 @@ class Turn:
             if text is None and without_agent > _GONE_SECONDS:
                 text = self._texts.cut
             if text is not None:
-                self.relay.end(text)
+                self.relay.end(text)  # first: OpenHub tells of the stop in words of its own
+                if self._reason is EndReason.SIGNED_OUT:
+                    await in_thread(self._stop)
                 if reading is not None:
                     reading.cancel()
                 return
@@ -162,7 +164,6 @@ class Turn:
             logger.exception("a running turn could not be looked at")
         except AppError as error:
             self._reason, self._detail = EndReason.SIGNED_OUT, error.code
-            await in_thread(self._stop)
             return self._texts.ended
         return None if self._is_ours else self._texts.ended
 

@@ -164,3 +164,18 @@ def test_relay_ended_from_outside_tells_why() -> None:
         return [each.text("error") async for each in relay.view(every_seconds=5) if each]
 
     assert asyncio.run(scene()) == ["You are signed out."]
+
+
+def test_nothing_follows_the_end_that_a_turn_was_given() -> None:
+    async def scene() -> list[str]:
+        relay, source = make()
+        source.say("session")
+        reading = asyncio.create_task(relay.run(source.pieces()))
+        await asyncio.sleep(0.05)
+        relay.end("You are signed out.")
+        source.say("error", error="aborted", done=True)
+        source.stop()
+        await reading
+        return await seen(relay)
+
+    assert asyncio.run(scene()) == ["session", "error"]
