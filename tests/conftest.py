@@ -13,6 +13,7 @@ import pytest_django
 from django.conf import settings as django_settings
 from django.core.cache import cache
 from django.db import connection
+from django.utils import translation
 
 from tests.people import People, make_people
 
@@ -42,6 +43,13 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest_django.Djan
 def static_root() -> None:
     """WhiteNoise warns about a folder that is not there; nothing is collected into it here."""
     Path(django_settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
+
+
+@pytest.fixture(autouse=True)
+def language() -> Iterator[None]:
+    """A page that was asked for in Chinese leaves its language behind in the thread."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture(autouse=True)
