@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import F
 from django.utils import timezone
 
-from knowledge.models import Document, KnowledgeBase, ProviderDeletion, ProviderKind, ProviderProfile
+from knowledge.models import Document, KnowledgeBase, ProviderDeletion, ProviderProfile
 from knowledge.services import drain, dropping, following, knowledge_bases, pending, reconcile, sources
 from knowledge.services.providers import provider_of
 from mnote.models import User
@@ -34,12 +34,11 @@ def make_remote_kb(folder: str, url: str, key: str, model_id: str) -> str:
         isolation_domain="one",
         sealed_key=seal(key),
         embedding_model_id=model_id,
+        checked_at=timezone.now(),
     )
     profile.workspaces.add(workspace)
     principal = Principal(user=owner)
     kb = knowledge_bases.create_kb(principal=principal, workspace=workspace, root=root, name="Notes")
-    KnowledgeBase.objects.filter(pk=kb.pk).update(provider=ProviderKind.WEKNORA, profile=profile)
-    kb.refresh_from_db()
     sources.add_sources(principal=principal, kb=kb, root=root, paths=[""])
     return kb.pk
 

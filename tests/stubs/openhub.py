@@ -223,9 +223,8 @@ class OpenHubStub:
                 return json_reply({"success": True, "data": [_user(each) for each in world.users.values()]})
             case "POST", ["users"]:
                 username = asked.json()["username"]
-                if world.user_named(username):
+                if world.add_user(username) is None:
                     return json_reply({"detail": f"用户名 '{username}' 已存在"}, status=409)
-                world.add_user(username)
                 return json_reply({"success": True, "message": "用户创建成功"})
             case "PUT", ["users", number, "models"]:
                 listed = asked.json()["models"]

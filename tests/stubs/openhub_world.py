@@ -79,10 +79,13 @@ class World:
         self.users: dict[int, User] = {}
         self.add_user("admin", is_admin=True)
 
-    def add_user(self, username: str, *, is_admin: bool = False) -> User:
+    def add_user(self, username: str, *, is_admin: bool = False) -> User | None:
+        """Make a user; None when there is one of that name, as the database has it."""
         workspace = self.folder / "workspace" / username
         workspace.mkdir(parents=True, exist_ok=True)
         with self._lock:
+            if self.user_named(username):
+                return None
             number = len(self.users) + 1
             user = User(id=number, username=username, workspace_path=str(workspace), is_admin=is_admin)
             self.users[number] = user

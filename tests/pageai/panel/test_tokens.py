@@ -15,7 +15,7 @@ from pageai.panel.tokens import TokenStore
 from tests.stubs.openhub import OpenHubStub
 from tests.stubs.openhub_redis import redis_stub
 
-_NOW = datetime.now(UTC)
+_NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def me(hub: OpenHubStub, token: str) -> int:
@@ -46,7 +46,8 @@ def test_token_counts_until_it_is_dropped(hub: OpenHubStub, connection: Connecti
 
 def test_dropping_a_token_ends_no_other_of_the_same_moment(hub: OpenHubStub, connection: Connection) -> None:
     openhub = OpenHub(connection)
-    one, other = (openhub.token_for(user_id=1, username="alice", now=_NOW) for _each in range(2))
+    moment = datetime.now(UTC)
+    one, other = (openhub.token_for(user_id=1, username="alice", now=moment) for _each in range(2))
 
     openhub.drop_token(one)
 
@@ -55,15 +56,15 @@ def test_dropping_a_token_ends_no_other_of_the_same_moment(hub: OpenHubStub, con
 
 def test_token_of_another_secret_does_not_count(hub: OpenHubStub, connection: Connection) -> None:
     token = tokens.sign(
-        secret="another", user_id=1, username="alice", is_admin=True, expires=_NOW + timedelta(minutes=5)
+        secret="another", user_id=1, username="alice", is_admin=True, expires=datetime.now(UTC) + timedelta(minutes=5)
     )
-    TokenStore(connection).put(token, username="alice", now=_NOW)
+    TokenStore(connection).put(token, username="alice", now=datetime.now(UTC))
 
     assert me(hub, token) == 401
 
 
 def test_token_key_ends_by_itself(hub: OpenHubStub, connection: Connection) -> None:
-    token = OpenHub(connection).token_for(user_id=1, username="alice", now=_NOW)
+    token = OpenHub(connection).token_for(user_id=1, username="alice", now=datetime.now(UTC))
 
     hub.redis.ends[f"token:{token}"] = 0
 
@@ -74,7 +75,7 @@ def test_store_says_which_layer_is_down(hub: OpenHubStub, connection: Connection
     hub.redis.is_down = True
 
     with pytest.raises(PanelUnavailable) as caught:
-        OpenHub(connection).token_for(user_id=1, username="alice", now=_NOW)
+        OpenHub(connection).token_for(user_id=1, username="alice", now=datetime.now(UTC))
 
     assert caught.value.layer == "openhub_redis"
     assert "127.0.0.1" not in str(caught.value)
