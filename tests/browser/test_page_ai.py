@@ -436,6 +436,9 @@ def test_panel_looks_right(
     snap(page, f"page-ai-changed-{look}")
 
 
+_KEPT = "localStorage.getItem('mnote.page_ai_active_run_snapshot.v1')"
+
+
 def run_line(page: Page) -> Any:
     return page.locator("[data-page-ai-run]")
 
@@ -444,7 +447,7 @@ def test_a_run_is_still_shown_after_a_reload_in_its_middle_and_so_is_its_end(ope
     page = opened()
     ask(page, "WAIT long")
     expect(run_line(page)).to_have_attribute("data-is-live", "true")
-    page.wait_for_function("localStorage.getItem('mnote.page_ai_active_run_snapshot.v1')")
+    wait_until(lambda: page.evaluate(_KEPT))
 
     page.reload()
     expect(run_line(page)).to_contain_text("working")
@@ -453,7 +456,7 @@ def test_a_run_is_still_shown_after_a_reload_in_its_middle_and_so_is_its_end(ope
 
     expect(run_line(page)).to_have_attribute("data-is-live", "false")
     expect(run_line(page)).to_contain_text("finished")
-    page.wait_for_function("!localStorage.getItem('mnote.page_ai_active_run_snapshot.v1')")
+    wait_until(lambda: not page.evaluate(_KEPT))
 
 
 def test_a_run_is_read_on_its_own_page_while_it_goes_on(opened: Opened, hub: OpenHubStub, accessible: Any) -> None:
@@ -465,7 +468,7 @@ def test_a_run_is_read_on_its_own_page_while_it_goes_on(opened: Opened, hub: Ope
     expect(page.get_by_role("heading", name="WAIT three months")).to_be_visible()
     next(iter(hub.world.turns.values())).go_on.set()
 
-    expect(page.locator(".said")).to_have_text("Echo: three months")
+    expect(page.locator("p.said")).to_have_text("Echo: three months")
     expect(page.locator("#run")).to_contain_text("The assistant finished.")
     accessible(page)
 
@@ -485,7 +488,7 @@ def test_without_openhub_runs_can_be_read_and_searched_for(
     accessible(page)
     page.keyboard.press("Enter")
 
-    expect(page.locator(".said")).to_have_text("Echo: How long is it?")
+    expect(page.locator("p.said")).to_have_text("Echo: How long is it?")
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=str)
@@ -499,6 +502,6 @@ def test_journal_looks_right(opened: Opened, hub: OpenHubStub, snap: Any, access
 
     run_line(page).locator("a").click()
 
-    expect(page.locator(".said").first).to_be_visible()
+    expect(page.locator("p.said").first).to_be_visible()
     snap(page, f"run-{look}")
     accessible(page)
