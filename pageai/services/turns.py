@@ -91,11 +91,6 @@ def note_told(*, binding: OpenHubBinding, mark: str) -> None:
     PanelTurn.objects.filter(pk=binding.pk).update(told_hash=mark)
 
 
-def is_attended(*, run_id: str) -> bool:
-    """Say whether a process reads the stream of this run."""
-    return PanelTurn.objects.filter(run_id=run_id).exclude(_is_free(timezone.now())).exists()
-
-
 def _own(binding_id: str) -> QuerySet[PanelTurn]:
     return PanelTurn.objects.filter(pk=binding_id, owner=OWNER, ended_at__isnull=True)
 

@@ -20,7 +20,7 @@ from pageai.panel.errors import PanelError
 from pageai.services import asks, bindings, gatekeeping, health, pages, panel, turns
 from pageai.services.gatekeeping import Visit
 from pageai.services.pages import Page
-from pageai.views.aside_page import Now, page_path, pane_address, principal_of, query_of, troubles_of
+from pageai.views.aside_page import OPEN_COOKIE, Now, page_path, pane_address, principal_of, query_of, troubles_of
 from pageai.views.aside_settings import strip_of
 from pageai.views.run_line import recent
 
@@ -69,7 +69,7 @@ def reopen(request: HttpRequest, binding_id: str) -> HttpResponse:
     visit = _visit(request, binding_id)
     bindings.reopen(binding=visit.binding, by=visit.principal)
     response = redirect(pane_address(visit.root, page_path(visit.binding, visit.root)))
-    response.set_cookie("mnote_page_ai", "open", max_age=31_536_000, samesite="Lax")
+    response.set_cookie(OPEN_COOKIE, "open", max_age=31_536_000, samesite="Lax")
     return response
 
 

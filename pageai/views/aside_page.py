@@ -114,10 +114,6 @@ class Now:
     def cited(self) -> list[Chip]:
         return [each for each in self.chips if not each.is_change]
 
-    @property
-    def changed_this_page(self) -> bool:
-        return any(row.label.startswith(self.path) for row in self.changed)
-
     def _chip(self, row: ArtifactIndex) -> Chip:
         facts = row.payload_json
         if row.kind == ArtifactKind.CITATION:
