@@ -11,7 +11,9 @@ from knowledge.citations.quotes import significant
 from knowledge.parsing.source_map import ResourceKind, SourceMap
 
 _SHORTEST, _SHORTEST_WIDE, _LONGEST = 28, 12, 160
-_PLAIN = str.maketrans("“”„‘’‚–—‐−", "\"\"\"'''----", "|")
+#: Signs that are drawn alike, and the bars between cells: who reads letters off their drawing takes the two-dotted
+#: Arabic yeh and the initial kaf for their Persian twins.
+_PLAIN = str.maketrans("“”„‘’‚–—‐−\u06cc\u06a9", "\"\"\"'''----\u064a\u0643", "|")
 _SKIPPED_BLOCKS = frozenset({"heading", "front_matter"})
 
 

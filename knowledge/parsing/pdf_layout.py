@@ -177,12 +177,27 @@ def _is_rtl(text: str) -> bool:
 
 
 def _line(row: Sequence[Run]) -> VisualLine:
-    runs = sorted(row, key=lambda run: run.upright[0])
+    runs = sorted(_drawn_once(row), key=lambda run: run.upright[0])
     rtl = _is_rtl("".join(run.text for run in runs))
     if rtl:
         runs.reverse()
     gaps = ["", *(_gap(before, after, rtl=rtl) for before, after in pairwise(runs))]
     return VisualLine(runs=tuple(runs), gaps=tuple(gaps))
+
+
+def _drawn_once(row: Sequence[Run]) -> list[Run]:
+    """Leave out runs that another one on the line says again at the same place: shadows, and faulty character maps."""
+    kept: list[Run] = []
+    for run in sorted(row, key=lambda run: -len(run.text)):
+        if not any(run.text in other.text and _covered(run, other) for other in kept):
+            kept.append(run)
+    return kept
+
+
+def _covered(run: Run, other: Run) -> bool:
+    """Say whether more than half of the width of `run` lies on `other`."""
+    shared = min(run.upright[2], other.upright[2]) - max(run.upright[0], other.upright[0])
+    return shared > 0.5 * (run.upright[2] - run.upright[0])
 
 
 def _gap(before: Run, after: Run, *, rtl: bool) -> str:

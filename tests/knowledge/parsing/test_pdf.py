@@ -4,6 +4,7 @@ import pypdfium2
 import pytest
 
 from knowledge.parsing.base import ParseCode, ParseLimits
+from knowledge.parsing.pdf_layout import Run, read_lines
 from knowledge.parsing.source_map import BBox
 from tests.knowledge.parsing.builders import lines_of, make_pdf, make_raw_pdf, parse, place_of, refusal
 from tests.knowledge.parsing.test_lines_and_blocks import check_blocks
@@ -33,6 +34,27 @@ def test_pdf_lines_carry_page_and_box() -> None:
     left, top, right, bottom = place_of(source_map, "The fact").bbox
     assert 0 < left < right < source_map.pages[1].width
     assert 0 < top < bottom < source_map.pages[1].height / 4
+
+
+def test_pdf_text_drawn_twice_for_its_shadow_is_read_once() -> None:
+    drawn = b"BT /F1 24 Tf %d %d Td (%b) Tj ET"
+    word = b" ".join(drawn % (left, 700, b"Shadow stands here") for left in (100, 101, 102))
+
+    source_map = parse("a.pdf", make_raw_pdf(word + b" " + drawn % (380, 700, b"here")))
+
+    assert [line for line in lines_of(source_map) if line] == ["Shadow stands here here"]
+
+
+@pytest.mark.parametrize("extra", [[], ["around"]])
+def test_run_inside_another_that_says_it_is_left_out(extra: list[str]) -> None:
+    # a character map that gives one glyph the whole word: the reader tells the word again at the glyph
+    whole = Run(text="habibi حبيبي", bbox=(60, 60, 120, 72), upright=(60, 60, 120, 72))
+    again = Run(text="حبيبي", bbox=(112, 62, 118, 70), upright=(112, 62, 118, 70))
+    beside = [Run(text=each, bbox=(10, 60, 50, 72), upright=(10, 60, 50, 72)) for each in extra]
+
+    (line,) = read_lines([whole, again, *beside])
+
+    assert line.text == " ".join([*extra, "habibi حبيبي"])
 
 
 def test_pdf_blocks_never_cross_pages_and_are_named_by_page() -> None:
