@@ -19,11 +19,12 @@ from knowledge.services.row_updates import update_rows
 
 MAX_ATTEMPTS = 5
 _BACKOFF_SECONDS = (10, 60, 300, 900)
-#: What a provider outside did not get to the end, though it works: nothing has to cool down first.
+#: What was not got to the end here or at a provider outside, though all works: nothing has to cool down first.
 _QUICK_BACKOFF_SECONDS = (1, 5, 30, 120, 600)
 _QUICK = frozenset({
     "provider-unavailable", "provider-timeout", "provider-server-error", "provider-copy-gone", "provider-not-there",
     "provider-cancelled", "index-collision", "interrupted", "stalled", "passages-missing",
+    "worker_lost",
 })  # fmt: skip
 _BATCH = 500
 _FREE: dict[str, Any] = {"lease_expires_at": None, "worker": ""}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -139,8 +140,7 @@ class WeKnoraStub:
 def weknora_stub(edition: str = "lite") -> Iterator[WeKnoraStub]:
     """Run a stub on a free port of 127.0.0.1."""
     world = World(cut, edition=edition)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _RequestHandler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), _RequestHandler)
     stub = WeKnoraStub(port=server.server_address[1], world=world, key=world.add_key(), model=world.add_model())
     server.stub = stub  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -194,6 +194,15 @@ def _key(world: World, headers: Mapping[str, str]) -> Key:
     if tenant and int(tenant) != key.tenant:
         raise Refused(gate(403, "Forbidden: workspace API key cannot switch workspaces"))
     return key
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that broke off, as one that is killed does."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _RequestHandler(BaseHTTPRequestHandler):

@@ -21,7 +21,8 @@ class Pace:
 
     `gone`: wait for a deletion. `steady`: a failure that stands this long is final. `retries`: as long as the server
     itself goes on trying to read. `stall`, `queue`: in work, or waiting for it, without any sign of life.
-    `flight`: a place in the queue without being polled. `known`: what is believed of a server before asking again.
+    `flight`: a place in the queue without being polled. `turn`: what a worker that died was at stays its own so long.
+    `known`: what is believed of a server before asking again.
     """
 
     gone: float = 10.0
@@ -31,6 +32,7 @@ class Pace:
     queue: float = 3600.0
     give_up: float = 8100.0
     flight: float = 120.0
+    turn: float = 30.0
     known: float = 300.0
     again: float = 2.0
 

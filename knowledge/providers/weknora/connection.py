@@ -15,9 +15,6 @@ from knowledge.providers.weknora.rows import DocumentRow
 from knowledge.providers.weknora.states import Counter
 from knowledge.providers.weknora.transport import Transport
 
-#: Longer than an upload may take, so that no second worker starts while the first still sends.
-_LOCK_SECONDS = 700.0
-
 
 class Connection:
     """Safe to use from several threads."""
@@ -47,7 +44,7 @@ class Connection:
     @contextmanager
     def turn(self, name: str) -> Iterator[None]:
         """Be the only one who works on `name` at this server. Raises ProviderBusy when somebody else does."""
-        with held(self._limiter, f"{self.config.server}:{name}", limit=1, seconds=_LOCK_SECONDS) as mine:
+        with held(self._limiter, f"{self.config.server}:{name}", limit=1, seconds=self.pace.turn) as mine:
             if not mine:
                 raise ProviderBusy("another worker is at the same document", retry_after=self.pace.again)
             yield

@@ -1,7 +1,8 @@
 """What all workers that ask one server share: counted places that are held for a while, and a pause for everybody.
 
-Places are leases: a worker that dies gives them back by time. Nothing here is the truth about anything; when the
-store of the leases is lost, the server gets more work at once than it likes, and what it loses is repaired later.
+Places are leases: a worker that dies gives them back by time. One that is held inside a block is renewed as long as the
+block lasts, so that its lease can be short. Nothing here is the truth about anything; when the store of the leases is
+lost, the server gets more work at once than it likes, and what it loses is repaired later.
 """
 
 from __future__ import annotations
@@ -41,14 +42,26 @@ class Limiter(Protocol):
 
 @contextmanager
 def held(limiter: Limiter, name: str, *, limit: int, seconds: float) -> Iterator[bool]:
-    """Hold a place inside the block; gives False when there was none."""
+    """Hold a place inside the block, however long that lasts; gives False when there was none. When the process dies
+    inside, the place is free after `seconds`."""
     holder = uuid4().hex
-    taken = limiter.take(name, holder, limit=limit, seconds=seconds)
+    if not limiter.take(name, holder, limit=limit, seconds=seconds):
+        yield False
+        return
+    is_over = threading.Event()
+
+    def keep() -> None:
+        while not is_over.wait(seconds / 3):
+            limiter.take(name, holder, limit=limit, seconds=seconds)
+
+    keeper = threading.Thread(target=keep, name="place", daemon=True)
+    keeper.start()
     try:
-        yield taken
+        yield True
     finally:
-        if taken:
-            limiter.give_back(name, holder)
+        is_over.set()
+        keeper.join()  # before it is given back: a renewal that comes later would hold it again
+        limiter.give_back(name, holder)
 
 
 class MemoryLimiter:

@@ -12,14 +12,17 @@ from django.conf import settings
 
 from knowledge.providers.weknora import transport
 from knowledge.providers.weknora.config import Pace, WeKnoraConfig
+from knowledge.services import documents
 from mnote.http_limits import Timeouts
 from mnote.jobs import JobContext, job
 
 if seconds := os.environ.get("MNOTE_FAULTS_CALL_SECONDS"):  # a test does not wait for minutes until a call is given up
     shorter = Timeouts(connect=float(seconds), read=float(seconds), total=2 * float(seconds))
     transport.STATUS = transport.READ = transport.SEARCH = transport.UPLOAD = shorter
-    # Nor for the place of a worker that was killed, nor for a failure to stand.
-    WeKnoraConfig.__init__.__kwdefaults__["pace"] = Pace(flight=20.0, steady=8.0)
+    # Nor for the place of a worker that was killed, nor for a failure to stand, nor for the next attempt.
+    WeKnoraConfig.__init__.__kwdefaults__["pace"] = Pace(flight=20.0, turn=5.0, steady=8.0)
+    documents._QUICK_BACKOFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 4.0)
+    documents._BACKOFF_SECONDS = (1.0, 2.0, 4.0, 8.0)
 
 _for_ever = threading.Event()
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -83,6 +84,31 @@ def test_held_gives_its_place_back(maker: Maker) -> None:
         assert (first, second) == (True, False)
 
     assert maker().holders("x") == frozenset()
+
+
+def test_held_keeps_its_place_for_longer_than_its_lease(maker: Maker) -> None:
+    with held(maker(), "x", limit=1, seconds=0.6) as mine:
+        assert mine
+        ends_at = time.monotonic() + 1.5
+        while time.monotonic() < ends_at:
+            assert not maker().take("x", "other", limit=1, seconds=60)
+            time.sleep(0.02)
+
+
+def _die_inside(folder: Path) -> None:
+    with held(FileLimiter(folder), "x", limit=1, seconds=1.0):
+        os._exit(1)
+
+
+def test_place_of_a_process_that_died_is_free_soon(tmp_path: Path) -> None:
+    worker = multiprocessing.get_context("spawn").Process(target=_die_inside, args=(tmp_path,))
+    worker.start()
+    worker.join(60)
+
+    ends_at = time.monotonic() + 30
+    while not FileLimiter(tmp_path).take("x", "other", limit=1, seconds=60):
+        assert time.monotonic() < ends_at, "the place of a dead process is held for ever"
+        time.sleep(0.05)
 
 
 def _take_many(folder: Path, name: str, results: multiprocessing.Queue[int]) -> None:
