@@ -103,13 +103,14 @@ class Run:
         self.worker = self.world.start_worker()
 
     def trouble(self, seconds: float, *, pause: float) -> None:
-        """Kill the worker, restart the server, take the model away, in turn, as long as there is something to do."""
+        """Kill the worker, restart the server, take the model away, in turn, each once and then as long as there is
+        something to do."""
         ends = time.monotonic() + seconds
         acts = [self._kill, self._restart, self._break_model, self._interrupt]
         number = 0
-        while time.monotonic() < ends and not self.is_level():
-            threading.Event().wait(pause)
+        while number < len(acts) or (time.monotonic() < ends and not self.is_level()):
             acts[number % len(acts)]()
+            threading.Event().wait(pause)
             number += 1
         self.weather.chance = 0.0
 
