@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from knowledge.parsing.source_map import ResourceKind
-from knowledge.providers.local.tokens import query_terms, tokens
+from knowledge.providers.local.tokens import Term, query_terms, tokens
 from knowledge.services.references import Reference
 
 _ENDS = re.compile(r"(?<=[。！？!?；])|(?<=[.])(?=\s|$)")
@@ -16,6 +17,12 @@ _OWN_LINE = re.compile(r"\s*(?:[-*+>|#]|\d+[.)]\s|```)")
 _ASKS = ("?", "？")
 _MARKER = re.compile(r"^\s*(?:#{1,6}\s+|[-*+>]\s+|\d+[.)]\s+|\|\s*(?=\S))|\s*\|\s*$")
 _WIDE = re.compile(r"(?<=[\u2e80-\u9fff\uff00-\uffef])\s+(?=[\u2e80-\u9fff\uff00-\uffef])")
+#: How a question asks, and the small words between what it is about. They stand in many passages and say nothing.
+_ASKING = re.compile(
+    r"多长时间|什么时候|多少[天次个钱]?|几[天次个月年点]|多久|一次|每次|为什么|什么|怎么样?|怎样|如何|哪[些个里儿]|是否|有没有|[的把到在是有了和与吗呢]"
+    r"|\bhow (?:often|long|much|many|far|old|soon|big|large)\b|\b(?:once|tell|explain|please)\b",
+    re.IGNORECASE,
+)
 _MAX_SENTENCES = 4
 _MAX_CHARS = 400
 #: A further sentence has to say this many words more of the question; one shared word is no answer.
@@ -57,9 +64,22 @@ class _Candidate:
 
 
 def compose(question: str, references: tuple[Reference, ...]) -> Answer:
-    """Choose the sentences that together cover most of the question's words, best reference first."""
+    """Choose the sentences that together cover most of the question's words, best reference first.
+
+    An answer says at least a third of what the question is about; passages that share only the way of asking are none.
+    """
     wanted = {term.text for term in query_terms(question)}
-    candidates = [c for number, each in enumerate(references) for c in _sentences(number, each, wanted)]
+    subject = query_terms(_ASKING.sub(" ", question)) or query_terms(question)
+    about = [(number, each) for number, each in enumerate(references) if _said(subject, each)]
+    candidates = [c for number, each in about for c in _sentences(number, each, wanted)]
+    chosen = _chosen(candidates, wanted)
+    said = {word for c in chosen for word in _said(subject, references[c.reference], c.text)}
+    if 3 * len(said) < len(subject):
+        return Answer(sentences=())
+    return Answer(sentences=tuple(Sentence(text=c.text, reference=c.reference) for c in chosen))
+
+
+def _chosen(candidates: list[_Candidate], wanted: set[str]) -> list[_Candidate]:
     chosen: list[_Candidate] = []
     missing = set(wanted)
     while candidates and len(chosen) < _MAX_SENTENCES:
@@ -69,7 +89,19 @@ def compose(question: str, references: tuple[Reference, ...]) -> Answer:
         chosen.append(best)
         missing -= best.words
         candidates = [c for c in candidates if c is not best and c.text != best.text]
-    return Answer(sentences=tuple(Sentence(text=c.text, reference=c.reference) for c in chosen))
+    return chosen
+
+
+def _said(subject: Iterable[Term], reference: Reference, text: str = "") -> set[str]:
+    """Return what of a subject a passage says, or a `text` of it, with the names of where it stands: file, sections."""
+    locator = reference.locator
+    words = tokens(" ".join([reference.document.name, *locator.section_path, text or locator.quote]))
+    known = set(words)
+    return {
+        term.text
+        for term in subject
+        if term.text in known or (term.prefix and any(word.startswith(term.text) for word in words))
+    }
 
 
 def _sentences(number: int, reference: Reference, wanted: set[str]) -> list[_Candidate]:

@@ -19,7 +19,6 @@ from django.utils.translation import gettext as _
 from knowledge.exceptions import public_error
 from knowledge.models import IndexStatus, KnowledgeBase
 from knowledge.providers.base import ProviderError
-from knowledge.providers.local.tokens import query_terms
 from knowledge.querysets import visible_kbs
 from knowledge.rendering.matched_words import Excerpt, Match, excerpt_of, marked, matches, missing_words
 from knowledge.selectors.counts import counts_for
@@ -210,17 +209,11 @@ class SearchPage:
 
     @cached_property
     def answer(self) -> list[Said]:
-        """The answer's sentences; none when they say less than half of the question: that is no answer."""
-        if self.result is None or not self._is_answered:
+        """The answer's sentences."""
+        if self.result is None:
             return []
         by_reference = dict(zip(self.result.answer.cited, self.citations, strict=True))
         return [Said(text=each.text, cited=by_reference[each.reference]) for each in self.result.answer.sentences]
-
-    @property
-    def _is_answered(self) -> bool:
-        text = self.result.answer.text if self.result else ""
-        said = frozenset[str]().union(*(match.terms for match in matches(text, self.chosen.question)))
-        return 2 * len(said) >= len({term.text for term in query_terms(self.chosen.question)})
 
     @cached_property
     def citations(self) -> list[Cited]:

@@ -56,6 +56,41 @@ def test_answer_in_chinese(garden: Vault) -> None:
     assert garden.ask("堆肥多久翻一次？").answer.text == "堆肥每两周翻一次，夏天每周一次。 [1]"
 
 
+@pytest.mark.parametrize("question", ["备份多久做一次？", "How often are the backups made?", "每两周"])
+def test_passage_that_only_shares_the_way_of_asking_answers_nothing(garden: Vault, question: str) -> None:
+    garden.write("once.md", "# Often\n\nIt is often said once.\n")
+    garden.level()
+
+    answered = garden.ask(question).answer.text
+
+    assert answered == ("堆肥每两周翻一次，夏天每周一次。 [1]" if question == "每两周" else "")
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("猫粮多久买一次？", "猫粮每月买。"),
+        ("年假有几天？", "年假为十五天。"),
+        ("怎么把旧的合同归档到新系统？", "合同归档由行政办理。"),
+        ("How long is the warranty of the pump?", "The warranty covers the pump for two years."),
+    ],
+)
+def test_answer_says_what_the_question_is_about(vault: Vault, question: str, said: str) -> None:
+    vault.write("facts.md", f"# Facts\n\n{said}\n")
+    vault.write("noise.md", "# Noise\n\n一次要多久？没有人知道。It is long. How long is it? 怎么把它写到系统。\n")
+    vault.level()
+
+    assert vault.ask(question).answer.sentences[0].text == said
+
+
+@pytest.mark.parametrize("question", ["多久一次？", "how often"])
+def test_question_without_a_subject_takes_what_there_is(garden: Vault, question: str) -> None:
+    garden.write("once.md", "# Often\n\nIt is often said.\n")
+    garden.level()
+
+    assert garden.ask(question).answer.text
+
+
 def test_citations_are_numbered_in_the_order_of_the_answer(garden: Vault) -> None:
     result = garden.ask("compost turned weeks, and 不可以放肉")
 
