@@ -100,6 +100,7 @@ _SET_LABELS: dict[ToolSet, Text] = {
     ToolSet.ANSWERS: _("Tools that answer questions"),
     ToolSet.INDEX: _("Tool that tells the state of the index"),
     ToolSet.SKILL: _("Tool that explains the tools"),
+    ToolSet.DOCUMENTS: _("Document tools for older agents"),
 }
 
 _BUILT_IN = (

@@ -10,6 +10,7 @@ from knowledge.api.fields import Text, Whole
 from knowledge.api.filters import SourceQuerySerializer
 from knowledge.api.scope import MAX_ID, ScopeSerializer
 from knowledge.api.serializers.evidence import (
+    DocumentSearchSerializer,
     EvidenceNamedSerializer,
     EvidenceReadSerializer,
     EvidenceScopeSerializer,
@@ -91,6 +92,10 @@ class EvidenceOpenArguments(EvidenceNamedSerializer):
 
 class EvidenceReadArguments(EvidenceReadSerializer):
     scope = ScopeArguments(required=False)
+
+
+class DocumentArguments(DocumentSearchSerializer):
+    workspace_id = _workspace()
 
 
 class SkillArguments(CamelSerializer):

@@ -1,8 +1,9 @@
 """Every tool there is for agents: name, set, arguments, and what its model reads about it.
 
 A tool of the set `weknora` is served wherever knowledge is on; one of another set where an agent's settings or a
-binding enable that set. The underscore twin of a name ("mnote_weknora_search") is never a name of its own: clients
-write dots as underscores, and of two tools that then look alike one would silently win.
+binding enable that set. `docs_search` and `docs_read` are what agents of an older host call. The underscore twin of a
+name ("mnote_weknora_search") is never a name of its own: clients write dots as underscores, and of two tools that then
+look alike one would silently win.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class ToolSet(StrEnum):
     ANSWERS = "knowledge_rag"
     INDEX = "index"
     SKILL = "skill"
+    DOCUMENTS = "documents"
 
 
 #: Served without anybody asking for it.
@@ -140,6 +142,22 @@ TOOLS = (
         title="Read a skill",
         description="Read how to search and cite with these tools.",
         arguments=tool_arguments.SkillArguments,
+    ),
+    Tool(
+        name="docs_search",
+        tool_set=ToolSet.DOCUMENTS,
+        title="Search documents",
+        description="Find documents by what they say: give query. Each result has the path, a snippet, and the same "
+        f"passage as evidence. {_CITE}",
+        arguments=tool_arguments.DocumentArguments,
+    ),
+    Tool(
+        name="docs_read",
+        tool_set=ToolSet.DOCUMENTS,
+        title="Read a document",
+        description="Read a document: give documentId of a result of docs_search for its text, or source.locator of a "
+        "result for what stands around the passage.",
+        arguments=tool_arguments.DocumentArguments,
     ),
 )
 BY_NAME = {tool.name: tool for tool in TOOLS}

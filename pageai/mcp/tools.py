@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from knowledge import evidence_shapes, registry_shapes, shapes
+from knowledge.api.evidence_calls import documents
 from knowledge.api.filters import filtered
 from knowledge.api.hints import hint_of, locator_hint
 from knowledge.api.scope import Place, place_of
@@ -177,6 +178,11 @@ def open_evidence(call: Call) -> Body:
     return evidence_shapes.opened_evidence_json(opened)
 
 
+def older_documents(call: Call) -> Body:
+    """Search or read as the HTTP call does; which of both, the body says."""
+    return documents(call.principal, {**call.data, "workspace_id": call.place().workspace.pk})
+
+
 def knowledge_status(call: Call) -> Body:
     place = call.place()
     found = status.status_of(
@@ -237,6 +243,8 @@ HANDLERS: dict[str, Callable[[Call], Body]] = {
     "mnote.knowledge_rag.open_reference": open_reference,
     "mnote.index.status": index_status,
     "mnote.skill.read": read_skill,
+    "docs_search": older_documents,
+    "docs_read": older_documents,
 }
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from knowledge.querysets import kbs_in
 from mnote.models import Workspace
 from mnote.principals import Principal
 from mnote.selectors import access
 from pageai.models import OpenHubBinding
+from pageai.selectors.agent_settings import tools_for
 from pageai.tool_scopes import Limits, ToolScope
 
 
@@ -25,6 +28,12 @@ def scope_of(principal: Principal, *, workspace: Workspace | None, limits: Limit
         kb_ids=tuple(kbs.order_by("id").values_list("id", flat=True)),
         source_ids=None if limits.source_ids is None else tuple(sorted(limits.source_ids)),
     )
+
+
+def told_scope(principal: Principal, binding: OpenHubBinding) -> ToolScope:
+    """Return the scope as agent and host are told it: with knowledge switched off there is nothing in it."""
+    scope = scope_of(principal, workspace=binding.workspace, limits=limits_of(binding))
+    return scope if tools_for(binding.user, binding) else replace(scope, kb_ids=(), source_ids=())
 
 
 def limits_of(binding: OpenHubBinding) -> Limits:

@@ -38,7 +38,7 @@ def bootstrap(*, principal: Principal, opening: Opening) -> dict[str, Any]:
     page = opening.page
     chosen = opening.agent_id or agent_settings.settings_of(principal.user).default_agent.agent_id
     opened = bindings.open_binding(principal=principal, page=page, metadata={"agentId": chosen})
-    scope = tool_scopes.scope_of(principal, workspace=page.root.workspace, limits=tool_scopes.limits_of(opened.binding))
+    scope = tool_scopes.told_scope(principal, opened.binding)
     derived = identities.identities_of(user=principal.user, root=page.root, page_resource_id=page.resource_id)
     return {
         "schema": SCHEMA,

@@ -36,8 +36,7 @@ def capability_of(visit: Visit) -> str:
     """Hash what the agent is told, may read and may call."""
     user, granted = visit.principal.user, access.access_map(visit.principal, visit.root)
     settings = agent_settings.settings_of(user)
-    limits = tool_scopes.limits_of(visit.binding)
-    scope = tool_scopes.scope_of(visit.principal, workspace=visit.binding.workspace, limits=limits)
+    scope = tool_scopes.told_scope(visit.principal, visit.binding)
     rules = {path: way.value for path, way in granted.rules.items() if way != Access.NONE}
     facts = {
         "contextRefs": [ref for ref in ("current_page", "active_editor") if settings.tells(ref)],

@@ -21,13 +21,15 @@ from pageai.skills import SKILL_NAMES, opencode_name
 from pageai.tool_catalogue import BY_NAME, TOOLS
 from tests.library import Library
 
-SETS = ("evidence", "knowledge_rag", "index", "skill")
+SETS = ("evidence", "knowledge_rag", "index", "skill", "documents")
 #: Tool, its HTTP call, arguments that fit both.
 CALLS = [
     ("mnote.weknora.search", "/api/knowledge-rag/search", {"query": "thirty days notice", "topK": 3}),
     ("mnote.knowledge_rag.query", "/api/knowledge-rag/query", {"question": "When are invoices due?"}),
     ("mnote.weknora.open_reference", "/api/knowledge-rag/open-reference", {"sourcePath": "notes.txt"}),
     ("mnote.knowledge_rag.open_reference", "/api/knowledge-rag/open-reference", {"sourcePath": "notes.txt"}),
+    ("docs_search", "/api/search/documents", {"query": "landlord", "includeOcr": False}),
+    ("docs_read", "/api/search/documents", {"documentId": "local-md:notes.txt"}),
 ]
 BODIES = {
     "mnote.weknora.search": "/api/knowledge-rag/search",
@@ -36,6 +38,8 @@ BODIES = {
     "mnote.evidence.search": "/api/evidence/search",
     "mnote.evidence.read": "/api/evidence/read",
     "mnote.evidence.open": "/api/evidence/open",
+    "docs_search": "/api/search/documents",
+    "docs_read": "/api/search/documents",
 }
 #: Members that change from call to call.
 _TIMED = ("milliseconds", "openReference", "citationUrl", "citationMarkdown", "openUrl", "openAction")
@@ -59,20 +63,61 @@ def test_every_place_names_the_same_tools(library: Library, enabled: tuple[str, 
     binding = binding_of(library)
     server, files = mcp_server_of(binding), agent_files.files_of(binding)
     listed = {tool.name for tool in calls.list_tools(caller_of(binding))}
-    body = library.people.client("carol").get("/api/page-ai/agents/descriptors").json()
+    http = library.people.client("carol")
+    body = http.get("/api/page-ai/agents/descriptors").json()
     [agent] = [each for each in body["agents"] if each["agentId"] == "opencode"]
+    opening = {**library.scope, "pagePath": "notes.txt", "agentId": "opencode"}
+    opened = http.post("/api/page-ai/bootstrap", opening, content_type="application/json").json()
 
     described = {tool["name"] for tool in agent["tools"] if tool["enabled"]}
     allowed = {name for name in files.config["permission"] if name.startswith(server)}
     explained = set(re.findall(rf"\b{server}_\w+", files.skill))
     seen = {opencode_name(name, server) for name in listed}
 
-    assert described == listed
+    assert opened["binding"]["bindingId"] == binding.pk
+    assert described == set(opened["context"]["tools"]) == listed
     assert allowed == explained == seen
     assert bool(listed) is is_on
     assert bool(files.config["mcp"]) is is_on
     assert (SKILL_NAMES[0] in files.agent) is is_on
+    assert bool(files.skill) is is_on
+    assert opened["weknoraToolScope"] == opened["context"]["toolScope"]
+    assert opened["weknoraToolScope"]["knowledgeBaseIds"] == ([library.kb.pk] if is_on else [])
     assert ("knowledge_rag" in agent["disabledCapabilities"]) is not is_on
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+@pytest.mark.parametrize("path", sorted(set(BODIES.values())))
+def test_an_agents_key_opens_tools_and_never_the_http_calls_of_people(library: Library, path: str, is_on: bool) -> None:
+    users.set_preferences(user=library.people.carol, values={"ai.agent.opencode.knowledge": is_on})
+    body = {**library.scope, "query": "notice", "question": "notice", "sourcePath": "notes.txt"}
+    body |= {"scope": library.scope, "locator": {"resourcePath": "notes.txt"}}
+    client, person = library.people.client(None), library.people.client("carol")
+
+    keys = (binding_tokens.issue(binding=binding_of(library))[1], library.people.token("carol", "mcp"))
+    refused = [
+        client.post(path, body, content_type="application/json", headers={"Authorization": f"Bearer {key}"})
+        for key in keys
+    ]
+
+    assert [each.status_code for each in refused] == [401, 403]
+    assert not any(b"thirty" in each.content for each in refused)
+    # What a person asks on a page is their own affair: the switch is about agents.
+    assert person.post(path, body, content_type="application/json").status_code == 200
+
+
+@pytest.mark.parametrize("name", ["docs_search", "docs_read"])
+def test_older_tools_go_with_knowledge(library: Library, name: str) -> None:
+    binding = binding_of(library)
+    caller = caller_of(binding)
+    arguments = {"query": "landlord"} if name == "docs_search" else {"documentId": "local-md:notes.txt"}
+
+    codes = []
+    for values in ({}, {"ai.agent.opencode.tools.documents": True}, {"ai.common.knowledge": False}):
+        users.set_preferences(user=library.people.carol, values=values)
+        codes.append(calls.perform(caller, name, arguments).code)
+
+    assert codes == ["unknown-tool", "succeeded", "unknown-tool"]
 
 
 def test_every_tool_has_a_handler() -> None:
@@ -85,7 +130,7 @@ def test_no_two_names_look_alike_to_a_client() -> None:
 
     assert len(set(shown)) == len(TOOLS)
     assert max(len(name) for name in shown) <= 64
-    assert all(re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", tool.name) for tool in TOOLS)
+    assert all(re.fullmatch(r"mnote(\.[a-z_]+){2}|docs_[a-z]+", tool.name) for tool in TOOLS)
 
 
 @pytest.mark.parametrize(("tool", "path"), BODIES.items())
@@ -107,7 +152,8 @@ def test_arguments_are_the_http_bodies(tool: str, path: str) -> None:
 
 @pytest.mark.parametrize(("tool", "path", "arguments"), CALLS)
 def test_a_tool_answers_what_http_answers(library: Library, tool: str, path: str, arguments: dict[str, Any]) -> None:
-    users.set_preferences(user=library.people.carol, values={"ai.agent.opencode.tools.knowledge_rag": True})
+    sets = {f"ai.agent.opencode.tools.{each}": True for each in ("knowledge_rag", "documents")}
+    users.set_preferences(user=library.people.carol, values=sets)
     body = {**library.scope, **arguments}
     over_http = library.people.client("carol").post(path, body, content_type="application/json").json()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -12,7 +11,7 @@ from rest_framework.response import Response
 
 from knowledge import evidence_shapes
 from knowledge.api.base import KnowledgeView, validated, validated_query
-from knowledge.api.hints import locator_hint
+from knowledge.api.evidence_calls import documents, hint_in, read, where
 from knowledge.api.published import one_of, published
 from knowledge.api.scope import place_of
 from knowledge.api.serializers.evidence import (
@@ -24,12 +23,8 @@ from knowledge.api.serializers.evidence import (
 )
 from knowledge.exceptions import LocatorInvalid
 from knowledge.services import evidence
-from knowledge.services.evidence import Reading, Scope
-from knowledge.services.hints import Hint
-from knowledge.services.passages import Window
+from knowledge.services.evidence import Scope
 from mnote.api.permissions import principal_of
-from mnote.models import Workspace
-from mnote.principals import Principal
 
 #: Results of a search, a document, or a passage read, by what was asked.
 _OLDER = one_of("document-results", "document-text", "read")
@@ -71,7 +66,7 @@ class EvidenceReadView(EvidenceView):
     def post(self, request: Request) -> Response:
         """Read what stands around a passage, in the file as it is now."""
         data = validated(request, EvidenceReadSerializer)
-        return Response(evidence_shapes.reading_json(_read(principal_of(request), data)))
+        return Response(evidence_shapes.reading_json(read(principal_of(request), data)))
 
 
 class EvidenceOpenView(EvidenceView):
@@ -79,8 +74,8 @@ class EvidenceOpenView(EvidenceView):
     def post(self, request: Request) -> Response:
         """Open a passage: how a host shows its place."""
         principal, data = principal_of(request), validated(request, EvidenceNamedSerializer)
-        workspace, root_uri = _where(principal, data)
-        opened = evidence.open_evidence(principal=principal, workspace=workspace, root_uri=root_uri, hint=_hint(data))
+        workspace, root_uri = where(principal, data)
+        opened = evidence.open_evidence(principal=principal, workspace=workspace, root_uri=root_uri, hint=hint_in(data))
         return Response(evidence_shapes.opened_evidence_json(opened))
 
 
@@ -92,77 +87,12 @@ class DocumentSearchView(EvidenceView):
     )
     def get(self, request: Request) -> Response:
         """Search or read documents, as older callers do."""
-        return _documents(principal_of(request), validated_query(request, DocumentSearchQuerySerializer))
+        return Response(documents(principal_of(request), validated_query(request, DocumentSearchQuerySerializer)))
 
     @extend_schema(operation_id="search_documents", request=DocumentSearchSerializer, responses=_OLDER)
     def post(self, request: Request) -> Response:
         """Search or read documents, as older callers do."""
-        return _documents(principal_of(request), validated(request, DocumentSearchSerializer))
-
-
-def _documents(principal: Principal, data: Mapping[str, Any]) -> Response:
-    if data.get("locator"):
-        return Response(evidence_shapes.reading_json(_read(principal, {"locator": data["locator"], "scope": data})))
-    if not data["query"]:
-        return Response(_document_text(principal, data))
-    place = place_of(principal, data)
-    found = evidence.search(
-        principal=principal,
-        scope=Scope(
-            workspace=place.workspace,
-            root=place.root,
-            document_id=data.get("document_id", ""),
-            include_ocr=data["include_ocr"],
-        ),
-        query=data["query"],
-        top_k=data["limit"],
-    )
-    results = [evidence_shapes.document_hit_json(each) for each in found.references]
-    return Response({"ok": True, "results": results})
-
-
-def _document_text(principal: Principal, data: Mapping[str, Any]) -> dict[str, Any]:
-    locator = {"owner_document_id": data["document_id"]}
-    root_uri = {"root_uri": data["root_uri"]} if data.get("root_uri") else {}
-    reading = _read(principal, {"locator": locator | root_uri, "scope": data, "context": {"max_chars": 0}})
-    source_map = reading.opened.place.source_map
-    text = source_map.text if source_map else ""
-    limit = data["max_chars"]
-    return evidence_shapes.document_text_json(reading, text=text[:limit], is_cut=len(text) > limit)
-
-
-def _read(principal: Principal, data: Mapping[str, Any]) -> Reading:
-    context = data.get("context", {})
-    workspace, root_uri = _where(principal, data)
-    window = Window(
-        before=context.get("before", 2),
-        after=context.get("after", 2),
-        section=context.get("section", True),
-        max_chars=context.get("max_chars", 8_000),
-    )
-    return evidence.read(
-        principal=principal,
-        workspace=workspace,
-        root_uri=root_uri,
-        hint=_hint(data),
-        window=window,
-        with_mentions=context.get("owner_mentions", True),
-    )
-
-
-def _where(principal: Principal, data: Mapping[str, Any]) -> tuple[Workspace | None, str | None]:
-    """Return the workspace that was named, and the root of scope or locator."""
-    scope = data.get("scope")
-    place = place_of(principal, scope) if scope else None
-    if place and place.root:
-        return place.workspace, place.root.root_uri
-    return place.workspace if place else None, data.get("locator", {}).get("root_uri")
-
-
-def _hint(data: Mapping[str, Any]) -> Hint:
-    if data.get("evidence_id"):
-        return Hint(chunk_id=data["evidence_id"])
-    return locator_hint(data["locator"])
+        return Response(documents(principal_of(request), validated(request, DocumentSearchSerializer)))
 
 
 def _locator_problem(exc: Exception) -> LocatorInvalid | None:

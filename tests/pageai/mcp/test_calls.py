@@ -30,7 +30,9 @@ DEFAULTS = [
     "mnote.weknora.get_source_status",
     "mnote.weknora.open_reference",
 ]
-EVERYTHING = {f"ai.agent.opencode.tools.{each}": True for each in ("evidence", "knowledge_rag", "index", "skill")}
+EVERYTHING = {
+    f"ai.agent.opencode.tools.{each}": True for each in ("evidence", "knowledge_rag", "index", "skill", "documents")
+}
 
 
 def by_token(people: People, name: str, **limits: Any) -> Caller:
@@ -144,6 +146,8 @@ def test_every_tool_answers(library: Library) -> None:
         "mnote.evidence.open": {"locator": found["source"] | {"quote": found["quote"]}},
         "mnote.knowledge_rag.query": {"question": "When are invoices due?"},
         "mnote.knowledge_rag.open_reference": {"evidenceId": found["evidenceId"], **library.scope},
+        "docs_search": {"q": QUERY},
+        "docs_read": {"locator": found["source"] | {"quote": found["quote"]}},
     }
 
     outcomes = {tool.name: call(caller, tool.name, **arguments.get(tool.name, {})) for tool in TOOLS}
@@ -289,6 +293,23 @@ def test_a_binding_narrowed_to_a_source_sees_that_source_only(library: Library) 
     found = call(caller, "mnote.evidence.search", query=QUERY).body["results"]
     assert {each["source"]["resourcePath"] for each in found} == {"notes.txt"}
     assert call(caller, "mnote.weknora.open_reference", sourcePath="guide/zh.md", **library.scope).is_error
+
+
+def test_the_older_tools_reach_no_further(library: Library) -> None:
+    only = library.document("notes.txt")
+    caller = by_binding(library, "carol", sourceIds=[only.pk], toolSets=["documents"])
+
+    found = call(caller, "docs_search", query=QUERY).body["results"]
+    other = [
+        call(caller, "docs_read", documentId="local-md:guide~2Fzh.md"),
+        call(caller, "docs_read", documentId="local-md:none.md"),
+        call(caller, "docs_read", locator={"resourcePath": "guide/zh.md"}),
+    ]
+
+    assert {each["path"] for each in found} == {"notes.txt"}
+    assert call(caller, "docs_read", documentId=found[0]["documentId"]).body["text"].startswith("Remember the thirty")
+    assert {each.code for each in other} == {"evidence_not_found"}
+    assert len({json.dumps(each.body) for each in other}) == 1
 
 
 def test_a_binding_reaches_no_other_workspace(library: Library) -> None:
