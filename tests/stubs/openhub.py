@@ -84,6 +84,8 @@ class OpenHubStub:
                 return json_reply({"status": "healthy", "opencode": {"healthy": True, "version": "1.18.33"}})
             case "/":
                 return json_reply({"message": "Opencode Agent 平台 API 服务", "version": "1.0.0", "docs": "/docs"})
+            case "/openapi.json":
+                return json_reply({"openapi": "3.1.0", "paths": _paths()})
             case "/api/auth/login":
                 return json_reply({"detail": "用户名或密码错误"}, status=401)
         return Reply(body=b"<!doctype html><title>docs</title>", content_type="text/html")
@@ -269,6 +271,13 @@ def _operation(asked: Asked) -> str | None:
         if each["method"] == asked.method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", each["path"]), asked.path)
     ]
     return f"{asked.method} {min(fitting, key=lambda path: path.count('{'))}" if fitting else None
+
+
+def _paths() -> dict[str, dict[str, Any]]:
+    paths: dict[str, dict[str, Any]] = {}
+    for each in OPERATIONS:
+        paths.setdefault(each["path"], {})[each["method"].lower()] = {}
+    return paths
 
 
 def _stream(turn: Turn, first: dict[str, Any] | None = None) -> Reply:
