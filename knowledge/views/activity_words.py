@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from django.db.models import TextChoices
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from knowledge.models import Disappearance, SyncMode
 from knowledge.reasons import REASONS
 from mnote.audit_words import sentence
 from mnote.exceptions import AppError
-from mnote.models import AuditEntry, Job
+from mnote.models import Access, AuditEntry, Job, Role
 from mnote.services.jobs import JobState, public_state
 from mnote.templatetags.mnote_ui import number
 
@@ -97,6 +99,13 @@ _FACTS: dict[str, Words] = {
     "user": gettext_lazy("person"),
     "group": gettext_lazy("group"),
 }
+#: Facts whose values are choices with words of their own.
+_CHOICES: dict[str, type[TextChoices]] = {
+    "access": Access,
+    "role": Role,
+    "sync_mode": SyncMode,
+    "disappearance": Disappearance,
+}
 #: Facts that say nothing to people.
 _UNSHOWN = frozenset({"sha256", "root", "held"})
 _MAX_FACT = 200
@@ -142,7 +151,7 @@ def details(entry: AuditEntry) -> list[tuple[Words, str]]:
     before, after = entry.facts.get("before"), entry.facts.get("after")
     if isinstance(before, dict) and isinstance(after, dict):
         return [
-            (_FACTS.get(name, name), f"{_shown(old)} → {_shown(new)}") for name, old, new in _changes(before, after)
+            (_FACTS.get(name, name), f"{_fact(name, old)} → {_fact(name, new)}") for name, old, new in _changes(before, after)
         ]
     facts = {name: value for name, value in entry.facts.items() if name not in _UNSHOWN}
     shown = [(_FACTS.get(name, name), _fact(name, value)) for name, value in facts.items()]
@@ -159,7 +168,11 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[st
 
 
 def _fact(name: str, value: Any) -> str:
-    return str(error_words(value)) if name == "code" and isinstance(value, str) else _shown(value)
+    if name == "code" and isinstance(value, str):
+        return str(error_words(value))
+    if name in _CHOICES and value in _CHOICES[name].values:
+        return str(_CHOICES[name](value).label)
+    return _shown(value)
 
 
 def _shown(value: Any) -> str:

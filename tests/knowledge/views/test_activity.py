@@ -70,6 +70,20 @@ def test_reason_of_a_failure_is_told_in_words(used: Vault) -> None:
     assert "f" * 64 not in get(used).text
 
 
+def test_chosen_values_are_told_in_the_language_of_the_reader(used: Vault) -> None:
+    facts = {"before": {"sync_mode": "manual"}, "after": {"sync_mode": "on_change"}}
+    audit.record(
+        principal=used.people.principal("alice"), action="source.update", workspace=used.people.workspace,
+        kb_id=used.kb.pk, target="Notes", facts=facts,
+    )  # fmt: skip
+
+    address = reverse("knowledge:kb-activity", args=[used.kb.pk])
+    rows = done(used.people.client("alice").get(address, headers={"Accept-Language": "zh-hans"}))
+
+    assert "手动 → 更改时" in rows[0]
+    assert "权限: 无" in rows[2]
+
+
 def test_curator_sees_no_rights_and_no_closed_file(used: Vault) -> None:
     assert any("private/diary.md" in row for row in done(get(used, "bob")))
     assert not any("access right" in row for row in done(get(used, "bob")))
