@@ -150,9 +150,8 @@ def details(entry: AuditEntry) -> list[tuple[Words, str]]:
     """What exactly was done: changed settings as before → after, else the facts that were noted."""
     before, after = entry.facts.get("before"), entry.facts.get("after")
     if isinstance(before, dict) and isinstance(after, dict):
-        return [
-            (_FACTS.get(name, name), f"{_fact(name, old)} → {_fact(name, new)}") for name, old, new in _changes(before, after)
-        ]
+        changes = _changes(before, after)
+        return [(_FACTS.get(name, name), f"{_fact(name, old)} → {_fact(name, new)}") for name, old, new in changes]
     facts = {name: value for name, value in entry.facts.items() if name not in _UNSHOWN}
     shown = [(_FACTS.get(name, name), _fact(name, value)) for name, value in facts.items()]
     return [(label, value) for label, value in shown if value]
