@@ -38,14 +38,13 @@ def readable_documents(principal: Principal, workspace: Workspace) -> QuerySet[D
     return documents
 
 
-def reads_of(principal: Principal, roots: Iterable[Root]) -> Callable[[Document], bool]:
+def reads_of(principal: Principal, roots: Iterable[Root], maps: Mapping[int, AccessMap]) -> Callable[[Document], bool]:
     """Return what says of a loaded row whether `readable_documents` holds it, its base being live; `roots` are those of
-    one workspace.
+    one workspace, `maps` what the principal may do below each.
 
     For a few known rows: asked in SQL, the database goes through all rows of the root to find them.
     """
     workspaces = {root.pk: root.workspace_id for root in roots}
-    maps = access.access_maps(principal, roots)
 
     def may_read(document: Document) -> bool:
         granted = maps.get(document.root_id)
@@ -82,6 +81,10 @@ def readable_with(maps: Mapping[int, AccessMap], principal: Principal, kb: Knowl
     return documents
 
 
-SEARCHABLE = Q(is_searchable=True, missing_since__isnull=True) & ~Q(
-    index_status__in=[IndexStatus.DELETED, IndexStatus.SKIPPED]
-)
+_OUT = (IndexStatus.DELETED, IndexStatus.SKIPPED)
+SEARCHABLE = Q(is_searchable=True, missing_since__isnull=True) & ~Q(index_status__in=_OUT)
+
+
+def is_found(document: Document) -> bool:
+    """Say of a loaded row whether SEARCHABLE holds it."""
+    return document.is_searchable and document.missing_since is None and document.index_status not in _OUT

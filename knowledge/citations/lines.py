@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
+
+
+@lru_cache(maxsize=64)
+def lines_of(text: str) -> LineIndex:
+    """Return the line index of a text that is looked at again and again."""
+    return LineIndex(text)
 
 
 class LineIndex:

@@ -152,7 +152,7 @@ class Resource:
 def locate(source_map: SourceMap, resource: Resource, *, lines: tuple[int, int], chars: tuple[int, int]) -> Locator:
     """Return the place of derived lines `lines`, characters `chars` (both within the text), cut as its own quote."""
     first, last = lines
-    places = [source_map.place_of(line) for line in range(first, last + 1)]
+    places = source_map.places_of(first, last)
     section = source_map.section_of(first)
     block = next((b for b in source_map.blocks if b.char_start <= chars[0] < max(b.char_end, b.char_start + 1)), None)
     return Locator(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 #: Characters that carry no text: zero-width ones, soft hyphen, BOM.
 _INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
+_WITHOUT_INVISIBLE = dict.fromkeys(map(ord, _INVISIBLE))
 _START_CHARS = 24
 
 
@@ -40,7 +41,8 @@ class Span:
 
 def significant(text: str) -> str:
     """Return `text` without white space and invisible characters."""
-    return "".join(char for char in text if not char.isspace() and char not in _INVISIBLE)
+    core = "".join(text.split())
+    return core if core.isascii() else core.translate(_WITHOUT_INVISIBLE)
 
 
 def leading_blank(text: str) -> int:

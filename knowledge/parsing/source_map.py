@@ -154,9 +154,15 @@ class SourceMap:
 
     def place_of(self, line: int) -> Place:
         """Return the place of derived line `line` (1-based). Raises IndexError outside the text."""
-        if not 1 <= line <= self.line_count:
-            raise IndexError(line)
-        return Place(line=line) if self.kind in LINE_KINDS else self.places[line - 1]
+        [place] = self.places_of(line, line)
+        return place
+
+    def places_of(self, first: int, last: int) -> list[Place]:
+        """Return the places of derived lines `first` to `last`. Raises IndexError outside the text."""
+        is_by_line = self.kind in LINE_KINDS
+        if not 1 <= first <= last <= (self.line_count if is_by_line else len(self.places)):
+            raise IndexError(last)
+        return [Place(line=line) for line in range(first, last + 1)] if is_by_line else [*self.places[first - 1 : last]]
 
     def section_of(self, line: int) -> Section | None:
         """Return the innermost section that holds derived line `line`."""

@@ -32,6 +32,8 @@ _RRF_K = 60
 #: A provider keeps the time it was given by itself; this is for one that does not.
 _GRACE_SECONDS = 2.0
 _THREADS = 32
+#: So long the requests may take to be on their way.
+_SENDING_SECONDS = 0.002
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +151,8 @@ class Asking:
         if outside:
             refuse_inside_transaction()
         self._away = [(part, _pool().submit(copy_context().run, _call, part, request)) for part in outside]
+        # What the caller does next would keep the other threads from sending: of several that compute one does at once.
+        wait([future for _, future in self._away], timeout=_SENDING_SECONDS)
 
     def finish(self) -> None:
         """Take all answers: that of the embedded index is made now, the others are waited for."""

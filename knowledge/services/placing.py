@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from knowledge.citations.lines import LineIndex
+from knowledge.citations.lines import LineIndex, lines_of
 from knowledge.citations.locators import Locator, MapState, Resource, locate, whole_resource
 from knowledge.citations.quotes import QuoteAnchor, QuoteFinder
 from knowledge.citations.sentences import whole_sentences
@@ -49,7 +49,7 @@ class Placer:
 
     @cached_property
     def _lines(self) -> LineIndex:
-        return LineIndex(self.source_map.text if self.source_map else "")
+        return lines_of(self.source_map.text if self.source_map else "")
 
     @cached_property
     def _finder(self) -> QuoteFinder:

@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from knowledge.models import Document, DocumentTag, KnowledgeBase
 from knowledge.providers.base import ProviderDocumentId, ProviderError, SearchHit, SearchRequest
-from knowledge.querysets import SEARCHABLE, kbs_in, readable_documents, reads_of
+from knowledge.querysets import SEARCHABLE, is_found, kbs_in, readable_documents, reads_of
 from knowledge.services import references
 from knowledge.services.asking import Asking, Found, Part, Silent
 from knowledge.services.placing import Placers
@@ -26,6 +26,13 @@ MAX_TOP_K = 50
 #: How often a search that lost hits to filters is asked again with a larger limit.
 _ROUNDS = 3
 _GROWTH = 5
+#: Columns of a document that no reference needs: reading them for every hit takes longer than finding the row.
+_NOT_SHOWN = (
+    "path_key", "parent_key", "ctime_ns", "inode", "device", "source_hash", "provider_doc_id", "provider_status",
+    "pending_knowledge_id", "pending_json", "handed_at", "text_hash", "is_to_reparse", "reason_class", "reason_code",
+    "reason_detail", "status_since", "attempts", "next_try_at", "lease_expires_at", "worker", "tags_json",
+    "metadata_json", "created_at", "updated_at", "deleted_at",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,8 +135,8 @@ def look(
 
 def _kbs(principal: Principal, scope: Scope) -> list[KnowledgeBase]:
     """Return the knowledge bases of the scope that a token, if the principal is one, may use."""
-    kbs = kbs_in(principal, [scope.workspace.pk]).select_related("profile").order_by("id")
-    chosen = list(kbs.filter(id__in=scope.kb_ids) if scope.kb_ids else kbs)
+    kbs = kbs_in(principal, [scope.workspace.pk]).select_related("profile")
+    chosen = sorted(kbs.filter(id__in=scope.kb_ids) if scope.kb_ids else kbs, key=lambda kb: kb.pk)
     if scope.kb_ids and len(chosen) != len(set(scope.kb_ids)):
         raise NotFound
     for kb in chosen:
@@ -177,11 +184,14 @@ def _ids(principal: Principal, scope: Scope, kbs: Sequence[KnowledgeBase]) -> tu
 
 def _allowed(principal: Principal, scope: Scope, ids: tuple[ProviderDocumentId, ...]) -> _Allowed | None:
     """Return None when the workspace is not visible."""
-    if not access.is_visible(principal, scope.workspace):
-        return None
     roots = {root.pk: root for root in Root.objects.filter(workspace=scope.workspace)}
+    maps = access.access_maps(principal, roots.values())
+    if not any(granted.opens_anything for granted in maps.values()) and not access.is_visible(
+        principal, scope.workspace
+    ):  # a member sees a workspace without roots as well
+        return None
     return _Allowed(
-        may_read=reads_of(principal, list(roots.values())),
+        may_read=reads_of(principal, roots.values(), maps),
         roots=roots,
         root_id=scope.root.pk if scope.root is not None else None,
         wanted=_wanted(scope),
@@ -266,21 +276,24 @@ def _key(part: Part, hit: SearchHit) -> tuple[str, str]:
 def _rows(parts: Sequence[Part], roots: Mapping[int, Root]) -> dict[tuple[str, str], list[Document]]:
     """Return the live registry rows behind the hits of each part, in path order. A provider's word counts only about
     the knowledge bases it serves."""
-    wanted = Q(pk__in=[])
-    places: dict[str, tuple[str, KnowledgeBase]] = {}
-    for part in parts:
-        ids = {hit.provider_document_id for hit in part.outcome.hits} if part.outcome else set()
-        places |= {kb.pk: (part.link.key, kb) for kb in part.kbs}
-        if ids:
-            wanted |= Q(kb__in=part.kbs, provider_knowledge_id__in=ids)
+    places = {kb.pk: (part.link.key, kb) for part in parts for kb in part.kbs}
+    found = [row for part in parts for row in _rows_of(part) if is_found(row)]
     rows: dict[tuple[str, str], list[Document]] = defaultdict(list)
     # Ordered here: asked to, the database goes through the whole knowledge base in that order.
-    for document in sorted(Document.objects.filter(SEARCHABLE, wanted), key=lambda row: (row.sort_path, row.id)):
+    for document in sorted(found, key=lambda row: (row.sort_path, row.id)):
         key, document.kb = places[document.kb_id]
         if document.root_id in roots:
             document.root = roots[document.root_id]
         rows[key, document.provider_knowledge_id].append(document)
     return rows
+
+
+def _rows_of(part: Part) -> Iterable[Document]:
+    ids = {hit.provider_document_id for hit in part.outcome.hits} if part.outcome else ()
+    if not ids:
+        return ()
+    named = Document.objects.filter(kb__in=[kb.pk for kb in part.kbs], provider_knowledge_id__in=ids)
+    return named.defer(*_NOT_SHOWN)
 
 
 def _reference(found: Found, rows: Sequence[Document], placers: Placers) -> Reference | None:

@@ -61,6 +61,11 @@ class AccessMap:
         return self.may_enter("")
 
     @property
+    def opens_anything(self) -> bool:
+        """Say whether its workspace is seen because of it: by a membership, or by a grant that opens something."""
+        return self.default != Access.NONE or any(access != Access.NONE for access in self.rules.values())
+
+    @property
     def reads_everything(self) -> bool:
         """Say whether no path at all is closed."""
         return self.default != Access.NONE and Access.NONE not in self.rules.values()
@@ -123,8 +128,10 @@ def workspaces_for(principal: Principal) -> QuerySet[Workspace]:
 
 
 def is_visible(principal: Principal, workspace: Workspace) -> bool:
-    """Say whether the principal can see a workspace."""
-    return workspaces_for(principal).order_by().filter(pk=workspace.pk).exists()
+    """Say whether the principal can see a workspace: one query for a member."""
+    if _live_memberships(principal).filter(workspace=workspace.pk).exists():
+        return True
+    return _effective_grants(principal).filter(root__workspace=workspace.pk).exists()
 
 
 def get_workspace(principal: Principal, workspace_id: str) -> Workspace:

@@ -98,7 +98,7 @@ class Prepared:
     shifts: Shifts
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def prepare(text: str) -> Prepared:
     """Return what is sent for a derived text."""
     parts: list[str] = []
