@@ -1,9 +1,12 @@
-"""Database and other waiting work of streams and async views: in a thread that lets its connection go at once."""
+"""Work of streams and async views: what waits, in a thread that lets its database connection go at once; and what goes
+on beside."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 
@@ -22,3 +25,15 @@ def _then_let_go(function: Callable[[], T]) -> T:
         return function()
     finally:
         connections.let_go()
+
+
+@contextlib.asynccontextmanager
+async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run something for the time of a block; it ends with it."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from pageai.mcp import http
-from pageai.views import app, aside, aside_settings, events, journal, proxy
+from pageai.views import app, aside, aside_settings, events, journal, proxy, talk
 
 app_name = "pageai"
 
@@ -15,6 +15,9 @@ urlpatterns = [
     path("page-ai/runs/<str:run_id>", journal.one, name="run"),
     path("page-ai/<str:binding_id>/now", aside.now, name="now"),
     path("page-ai/<str:binding_id>/events", events.events, name="events"),
+    path("page-ai/<str:binding_id>/talk", talk.talk, name="talk"),
+    path("page-ai/<str:binding_id>/ask", talk.ask, name="ask"),
+    path("page-ai/<str:binding_id>/stop", talk.stop, name="stop"),
     path("page-ai/<str:binding_id>/new", aside.start_anew, name="start-anew"),
     path("page-ai/<str:binding_id>/reopen", aside.reopen, name="reopen"),
     path("page-ai/<str:binding_id>/belongs", aside.belongs, name="belongs"),

@@ -23,7 +23,7 @@ from pageai.api.serializers.bootstrap import (
     DescriptorsSerializer,
 )
 from pageai.selectors import descriptors
-from pageai.services import bootstrap, health, opencodes, pages, panel
+from pageai.services import bootstrap, health, opencodes, pages
 from pageai.services.bootstrap import Opening
 
 
@@ -56,9 +56,8 @@ class DescriptorsView(PageAIView):
     @extend_schema(operation_id="list_agent_descriptors", responses=DescriptorsSerializer)
     def get(self, request: Request) -> Response:
         """List the agents with their settings and tools, as the caller may use them."""
-        set_up = {"openhub_fastapi", "openhub_redis", "opencode"} if panel.is_configured() else set()
-        set_up |= {"opencode"} if opencodes.is_set_up() else set()
-        return Response(descriptors.descriptors_of(principal_of(request).user, set_up=frozenset(set_up)))
+        set_up = opencodes.layers_set_up()
+        return Response(descriptors.descriptors_of(principal_of(request).user, set_up=set_up))
 
 
 def _opened(principal: Principal, data: Mapping[str, Any]) -> Response:

@@ -143,13 +143,6 @@ class Opencode:
         """Say whether any session of a folder works, or waits for its person."""
         return bool(self._statuses(directory))
 
-    def has_just_been_asked(self, session_id: str, *, directory: str) -> bool:
-        """Say whether the newest message is a question of the last seconds, on which work is about to begin."""
-        listed = as_list(self._on(session_id, "GET", "/message?limit=1", directory), LAYER)
-        newest = info_of(listed[-1]) if listed else {}
-        made = _mapping(newest.get("time")).get("created")
-        return newest.get("role") == "user" and isinstance(made, int) and time.time() - made / 1000 < _BEGINS_SECONDS
-
     def abort(self, session_id: str, *, directory: str) -> None:
         self._on(session_id, "POST", "/abort", directory)
 
@@ -194,9 +187,10 @@ class Opencode:
         state = states.get(name)
         return isinstance(state, dict) and state.get("status") == "connected"
 
-    def messages(self, session_id: str, *, directory: str) -> list[Mapping[str, Any]]:
-        """Return the messages of a session as opencode keeps them, the oldest first."""
-        return as_list(self._on(session_id, "GET", "/message", directory), LAYER)
+    def messages(self, session_id: str, *, directory: str, limit: int = 0) -> list[Mapping[str, Any]]:
+        """Return the messages of a session as opencode keeps them, the oldest first; the newest `limit` of them."""
+        what = f"/message?limit={limit}" if limit else "/message"
+        return as_list(self._on(session_id, "GET", what, directory), LAYER)
 
     def last_turn(self, session_id: str, *, directory: str) -> tuple[list[Change], list[ToolCall]]:
         """Return what the tool calls after the newest message of the person changed and gave, in their order."""
@@ -300,6 +294,25 @@ def turn_of(messages: Sequence[Mapping[str, Any]], anchor: str = "") -> Sequence
     begins = (named or asked)[-1]
     ends = next((index for index in asked if index > begins), len(messages))
     return messages[begins:ends]
+
+
+def has_just_been_asked(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Say whether the newest message is a question of the last seconds, on which work is about to begin."""
+    newest = info_of(messages[-1]) if messages else {}
+    made = _mapping(newest.get("time")).get("created")
+    is_asked = newest.get("role") == "user" and any(not each.get("synthetic") for each in _texts_of(messages[-1]))
+    return is_asked and isinstance(made, int) and time.time() - made / 1000 < _BEGINS_SECONDS
+
+
+def said_in(message: Mapping[str, Any]) -> str:
+    """Return the text of a message, without what the host added to it."""
+    return "\n\n".join(str(each.get("text", "")) for each in _texts_of(message) if each.get("synthetic") is not True)
+
+
+def _texts_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = message.get("parts")
+    listed = found if isinstance(found, list) else []
+    return [each for each in listed if isinstance(each, dict) and each.get("type") == "text"]
 
 
 def info_of(message: Mapping[str, Any]) -> Mapping[str, Any]:

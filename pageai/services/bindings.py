@@ -101,6 +101,13 @@ def attach_sessions(
     return binding
 
 
+def set_agent(*, binding: OpenHubBinding, agent_id: str) -> None:
+    """Say which agent a conversation is with that has not begun."""
+    binding.metadata_json = binding.metadata_json | {"agentId": agent_id}
+    rows = OpenHubBinding.objects.filter(pk=binding.pk, openhub_session_id="")
+    rows.update(metadata_json=binding.metadata_json, updated_at=timezone.now())
+
+
 @transaction.atomic
 def _resume_or_make(user: User, page: Page, metadata: dict[str, Any]) -> Opened:
     _leave_other_roots(user, page.root.workspace_id, page.root.root_uri)

@@ -15,7 +15,7 @@ from mnote.principals import Principal
 from mnote.selectors import access
 from pageai.models import OpenHubBinding
 from pageai.selectors import agent_settings, tool_scopes
-from pageai.services import bindings, health, identities, panel
+from pageai.services import agent_choice, bindings, health, identities, panel
 from pageai.services.pages import Page
 from pageai.tool_scopes import ToolScope
 
@@ -36,7 +36,7 @@ class Opening:
 def bootstrap(*, principal: Principal, opening: Opening) -> dict[str, Any]:
     """Open or resume the binding of a page and say everything that the panel's host needs."""
     page = opening.page
-    chosen = opening.agent_id or agent_settings.settings_of(principal.user).default_agent.agent_id
+    chosen = opening.agent_id or agent_choice.chosen(principal.user).agent_id
     opened = bindings.open_binding(principal=principal, page=page, metadata={"agentId": chosen})
     scope = tool_scopes.told_scope(principal, opened.binding)
     derived = identities.identities_of(user=principal.user, root=page.root, page_resource_id=page.resource_id)

@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext as _
-
-from pageai.exceptions import TurnRunning
-from pageai.services import changes, gatekeeping, prompting, provisioning
+from pageai.exceptions import PanelNotConfigured
+from pageai.models import Run
+from pageai.services import opencodes, prompting
 from pageai.services.gatekeeping import Visit
-from pageai.services.opencodes import opencode_of
 
 
-def ask(visit: Visit, question: str) -> str:
-    """Ask a question and return the session; the agent works on by itself.
+def prepare(visit: Visit, question: str, *, request_id: str = "") -> Run:
+    """Claim the conversation for a question and get everything ready for it; return its run. `request_id` is the
+    host's key of one click.
 
     Raises:
-        ConversationPutAway, ConversationGone, AgentNotStarted, FolderNotForAgents, PanelError. TurnRunning: one at a
-        time.
+        PanelNotConfigured: the conversation is not with opencode. ConversationPutAway, ConversationGone,
+        AgentNotStarted, FolderNotForAgents, PanelError. TurnRunning: one at a time.
     """
-    gatekeeping.require_active(visit)
-    opencode, directory = opencode_of(visit), visit.directory
-    is_new = not visit.session_id
-    session_id = provisioning.ensure_session(visit)
-    if not is_new and opencode.is_busy(session_id, directory=directory):
-        raise TurnRunning(_("The assistant still works on the last question, or waits for your answer."))
-    prompting.tell(visit, opencode, session_id)
-    opencode.prompt(session_id, directory=directory, text=question)
-    return session_id
+    if not opencodes.is_direct(visit):
+        raise PanelNotConfigured
+    return prompting.prepare_direct(visit, question, request_id=request_id)
 
 
-def is_working(visit: Visit) -> bool:
-    """Say whether the agent still works, or waits for its person; what a finished turn left behind is noted. Raises
-    PanelError."""
-    if not visit.session_id:
+def send(visit: Visit, question: str) -> None:
+    """Ask the question that was prepared; the agent works on by itself. Raises PanelError."""
+    opencodes.opencode_of(visit).prompt(visit.session_id, directory=visit.directory, text=question)
+
+
+def abort(visit: Visit) -> bool:
+    """Stop the agent, and say whether there was work to stop. Raises PanelError."""
+    opencode, directory = opencodes.running(visit), visit.directory
+    if opencode is None or not visit.session_id or not opencode.is_busy(visit.session_id, directory=directory):
         return False
-    opencode, session_id, directory = opencode_of(visit), visit.session_id, visit.directory
-    if opencode.is_busy(session_id, directory=directory):
-        return True
-    if opencode.has_just_been_asked(session_id, directory=directory):
-        return True
-    changes.note_turn(visit)
-    return False
+    opencode.abort(visit.session_id, directory=directory)
+    return True

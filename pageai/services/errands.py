@@ -18,9 +18,8 @@ from pageai.panel.errors import PanelProtocolError, PanelRefused, PanelUnavailab
 from pageai.panel.openhub import LAYER, OpenHub
 from pageai.panel.routes import Action, Match
 from pageai.panel.veil import Veil
-from pageai.services import bindings, gatekeeping, panel, provisioning, runs, turns
+from pageai.services import bindings, direct, gatekeeping, opencodes, panel, provisioning, runs, turns
 from pageai.services.gatekeeping import Visit
-from pageai.services.opencodes import opencode_of
 
 _PAGE_SIZE, _MAX_PAGES, _MAX_SHOWN = 100, 50, 100
 
@@ -81,13 +80,15 @@ def abort(visit: Visit) -> bool:
 
     OpenHub gives a turn up after a minute of silence while opencode still works: then opencode is told itself.
     """
+    if opencodes.is_direct(visit):
+        return direct.abort(visit)
     if not visit.session_id:
         return False
     body = {"question": "abort", "conversation_id": visit.session_id}
     found = Asking(visit).json("POST", "/api/query/abort", json=body)
     if found.get("success") is True:
         return True
-    opencode, directory = opencode_of(visit), visit.directory
+    opencode, directory = opencodes.opencode_of(visit), visit.directory
     if not opencode.is_busy(visit.session_id, directory=directory):
         return False
     opencode.abort(visit.session_id, directory=directory)
@@ -202,7 +203,7 @@ def _answer(errand: Errand) -> Mapping[str, Any]:
     answers = bodies.answers_of(errand.body)
     if not routes.is_id("question_id", wanted) or not visit.session_id:
         raise NotFound
-    opencode, directory = opencode_of(visit), visit.directory
+    opencode, directory = opencodes.opencode_of(visit), visit.directory
     waiting = opencode.question_requests(directory=directory)
     if wanted not in {each.id for each in waiting if each.session_id == visit.session_id}:
         raise NotFound

@@ -22,12 +22,12 @@ from mnote.http import build_client
 from mnote.principals import Principal
 from pageai.exceptions import PanelNotConfigured
 from pageai.panel.asking import SHORT, Asker
-from pageai.panel.connection import Connection
+from pageai.panel.connection import Connection, Endpoint
 from pageai.panel.errors import PanelError
 from pageai.panel.tokens import TokenStore
 from pageai.selectors import bindings
 from pageai.selectors.agent_settings import tools_for
-from pageai.services import panel, runtimes
+from pageai.services import opencodes, panel, runtimes
 
 _BRIDGE = "js/reading.js"
 _BROKEN_FROM = 500
@@ -59,7 +59,7 @@ def look(principal: Principal) -> dict[str, Any]:
     looks: dict[str, Callable[[], Layer]] = {
         "openhub_fastapi": _of_panel(_fastapi),
         "openhub_redis": _of_panel(_redis),
-        "opencode": _own_opencode(principal, _of_panel(_opencode)),
+        "opencode": _own_opencode(principal),
         "weknora": lambda: _weknora(links),
         "local": _local,
         "session_binding": lambda: _binding(principal),
@@ -93,8 +93,14 @@ def _timed(ask: Callable[[], Layer], language: str | None) -> dict[str, Any]:
 
 def panel_layer(name: str) -> Layer:
     """Look at one layer of the panel, by its key of the health answer."""
-    asked = {"openhub_fastapi": _fastapi, "openhub_redis": _redis, "opencode": _opencode}
-    return _of_panel(asked[name])()
+    if name == "opencode":
+        return _opencode()
+    return _of_panel({"openhub_fastapi": _fastapi, "openhub_redis": _redis}[name])()
+
+
+def look_at_opencode(principal: Principal) -> dict[str, Any]:
+    """Ask only the opencode that answers where no OpenHub stands in between."""
+    return {"opencode": _timed(_own_opencode(principal), translation.get_language())}
 
 
 def _of_panel(ask: Callable[[Connection], Layer]) -> Callable[[], Layer]:
@@ -139,18 +145,28 @@ def own_redis_urls() -> set[str]:
     return {url for url in urls if url.startswith(("redis://", "rediss://"))}
 
 
-def _opencode(connection: Connection) -> Layer:
-    headers = {"Authorization": connection.opencode.authorization}
-    client = build_client(connection.opencode_url, role="opencode", timeouts=SHORT, headers=headers)
+def _opencode() -> Layer:
+    """OpenHub's, else the one that the operator named."""
+    try:
+        return _answering(panel.connection().opencode if panel.is_configured() else opencodes.given())
+    except PanelNotConfigured:
+        return _NOT_SET_UP
+    except PanelError as error:
+        return _silent(error.layer)
+
+
+def _answering(endpoint: Endpoint) -> Layer:
+    headers = {"Authorization": endpoint.authorization}
+    client = build_client(endpoint.url, role="opencode", timeouts=SHORT, headers=headers)
     found: Mapping[str, Any] = Asker(client=client, layer="opencode").mapping("GET", "/global/health")
     return Layer(version=str(found.get("version", ""))) if found.get("healthy") is True else _DOWN
 
 
-def _own_opencode(principal: Principal, of_openhub: Callable[[], Layer]) -> Callable[[], Layer]:
+def _own_opencode(principal: Principal) -> Callable[[], Layer]:
     """The opencode that MNote starts itself; what is wrong with that of OpenHub goes first."""
 
     def asked() -> Layer:
-        other = of_openhub()
+        other = _opencode()
         if not runtimes.is_managed() or (other.is_configured and not other.is_reachable):
             return other
         found = runtimes.standing(principal.user)

@@ -8,18 +8,21 @@ from pathlib import Path
 from django.conf import settings
 
 from pageai.models import EndReason, EventKind, Run, RunEvent
-from pageai.panel.connection import Connection
 from pageai.panel.errors import PanelUnavailable
-from pageai.panel.opencode import LAYER
+from pageai.panel.opencode import LAYER, has_just_been_asked
 from pageai.panel.scribe import Scribe, Snapshot
 from pageai.panel.scrubbing import GONE, Scrub
+from pageai.services import opencodes, panel
 from pageai.services.gatekeeping import Visit
 from pageai.services.opencodes import running
 
+#: Why an opencode of ours does not answer: it ended, and with it all that it worked on.
+NOT_RUNNING = "not running"
 
-def scribe_of(visit: Visit, run: Run, connection: Connection) -> Scribe:
+
+def scribe_of(visit: Visit, run: Run) -> Scribe:
     """Return the scribe of a run, at the place where its journal is."""
-    scrub = Scrub(visit.directory, hidden_words(connection))
+    scrub = scrub_of(visit)
     scribe = Scribe(scrub, session_id=visit.session_id, directory=visit.directory, anchor=run.provider_run_id)
     events = RunEvent.objects.filter(run=run)
     told = events.exclude(dedup_key="").exclude(kind=EventKind.MESSAGE_DELTA).values_list("dedup_key", flat=True)
@@ -31,7 +34,7 @@ def fetch(visit: Visit) -> Snapshot:
     """Ask the opencode of a conversation for everything of it. Raises PanelNotConfigured, PanelError."""
     opencode, directory, session_id = running(visit), visit.directory, visit.session_id
     if opencode is None:
-        raise PanelUnavailable(layer=LAYER)
+        raise PanelUnavailable(layer=LAYER, reason=NOT_RUNNING)
     is_busy = opencode.is_busy(session_id, directory=directory)
     asked = opencode.permission_requests(directory=directory)
     questions = opencode.question_requests(directory=directory)
@@ -42,7 +45,7 @@ def fetch(visit: Visit) -> Snapshot:
         messages = tuple(opencode.messages(session_id, directory=directory))
     except PanelUnavailable:  # opencode answered a moment ago: they are too large
         messages = ()
-    is_at_work = is_busy or bool(requests or waiting)
+    is_at_work = is_busy or bool(requests or waiting) or has_just_been_asked(messages)
     return Snapshot(messages=messages, requests=requests, questions=waiting, is_busy=is_at_work)
 
 
@@ -57,13 +60,19 @@ def reason_of(scribe: Scribe, *, was_cut: bool) -> EndReason:
     return EndReason.DONE
 
 
-def hidden_words(connection: Connection) -> Mapping[str, str]:
-    """Return what must not stand in a journal, by its text what stands instead: folders of this server, where the
-    services are, and their secrets."""
-    secrets = (
-        connection.openhub_url, connection.opencode_url, connection.redis_url, connection.jwt_secret,
-        connection.opencode_password, settings.SECRET_KEY,
-    )  # fmt: skip
+def scrub_of(visit: Visit) -> Scrub:
+    """Return what takes out of texts what must not stand in a journal: folders of this server, where the services are,
+    and their secrets."""
+    return Scrub(visit.directory, _hidden_words(visit))
+
+
+def _hidden_words(visit: Visit) -> Mapping[str, str]:
+    secrets = {settings.SECRET_KEY}
+    if panel.is_configured():
+        hub = panel.connection()
+        secrets |= {hub.openhub_url, hub.opencode_url, hub.redis_url, hub.jwt_secret, hub.opencode_password}
+    if opencodes.is_direct(visit) and (endpoint := opencodes.running_endpoint(visit)) is not None:
+        secrets |= {endpoint.url, endpoint.password}
     folders = {str(settings.MNOTE_DATA_DIR): GONE, str(settings.BASE_DIR): GONE, f"{Path.home()}/": "~/"}
     return {**dict.fromkeys(secrets, GONE), **folders}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from pageai.exceptions import PanelNotConfigured
 from pageai.panel.connection import Endpoint
 from pageai.panel.opencode import Opencode
 from pageai.selectors.agent_settings import agent_of
@@ -27,15 +26,19 @@ def endpoint_of(visit: Visit) -> Endpoint:
     """
     if not is_direct(visit):
         return panel.connection().opencode
-    return runtimes.endpoint(visit) if runtimes.is_managed() else _given()
+    return runtimes.endpoint(visit) if runtimes.is_managed() else given()
 
 
 def running(visit: Visit) -> Opencode | None:
     """Return the opencode of a visit's conversation if it runs: looking starts nothing. Raises PanelNotConfigured."""
-    if not (is_direct(visit) and runtimes.is_managed()):
-        return opencode_of(visit)
-    endpoint = runtimes.live_endpoint(visit)
+    endpoint = running_endpoint(visit)
     return Opencode(endpoint) if endpoint else None
+
+
+def running_endpoint(visit: Visit) -> Endpoint | None:
+    """Return where the opencode of a visit's conversation listens if it runs. Raises PanelNotConfigured."""
+    is_ours = is_direct(visit) and runtimes.is_managed()
+    return runtimes.live_endpoint(visit) if is_ours else endpoint_of(visit)
 
 
 def is_direct(visit: Visit) -> bool:
@@ -46,12 +49,19 @@ def is_direct(visit: Visit) -> bool:
 
 def is_set_up() -> bool:
     """Say whether there is an opencode to talk to without OpenHub."""
-    return runtimes.is_managed() or bool(settings.MNOTE_OPENCODE_URL)
+    return runtimes.is_managed() or bool(settings.MNOTE_OPENCODE_URL) or panel.is_configured()
 
 
-def _given() -> Endpoint:
+def layers_set_up() -> frozenset[str]:
+    """Name the layers (of the health answer) that agents can run on here."""
+    of_openhub = {"openhub_fastapi", "openhub_redis", "opencode"} if panel.is_configured() else set()
+    return frozenset(of_openhub | ({"opencode"} if is_set_up() else set()))
+
+
+def given() -> Endpoint:
+    """Return the opencode that the operator named, else that of OpenHub. Raises PanelNotConfigured."""
     if not settings.MNOTE_OPENCODE_URL:
-        raise PanelNotConfigured
+        return panel.connection().opencode
     return Endpoint(
         url=settings.MNOTE_OPENCODE_URL,
         username=settings.MNOTE_OPENCODE_USERNAME,

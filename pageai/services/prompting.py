@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -18,14 +18,12 @@ from pageai.panel.bodies import PromptBody
 from pageai.panel.errors import PanelError
 from pageai.panel.notes import Facts
 from pageai.panel.opencode import Opencode
-from pageai.panel.scrubbing import Scrub
 from pageai.panel.tool_rules import Reach
 from pageai.selectors import agent_settings
 from pageai.services import (
     binding_tokens,
     gatekeeping,
     journals,
-    panel,
     provisioning,
     run_hashes,
     runs,
@@ -38,6 +36,8 @@ from pageai.services.runs import Wanted
 from pageai.skills import skill_text
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,12 +114,11 @@ def _wanted(
     visit: Visit, question: str, facts: dict[str, Any], request_id: str = "", parent: Run | None = None
 ) -> Wanted:
     agent = agent_settings.agent_of(visit.binding)
-    scrub = Scrub(visit.directory, journals.hidden_words(panel.connection()))
     return Wanted(
         request_id=request_id,
         agent_id=agent.agent_id if agent else "openhub",
         provider=agent.provider if agent else "openhub",
-        title=scrub.text(question[:500]),
+        title=journals.scrub_of(visit).text(question[:500]),
         target=run_hashes.target_of(visit),
         capability=run_hashes.capability_of(visit),
         facts=facts,
@@ -127,7 +126,15 @@ def _wanted(
     )
 
 
-def _claimed(visit: Visit, question: str, wanted: Wanted, made: Callable[[str, Run], Prepared]) -> Prepared:
+def prepare_direct(visit: Visit, question: str, *, request_id: str = "") -> Run:
+    """The same for a question that opencode itself is asked, without OpenHub; return its run. Raises as
+    `prepare_question`, and AgentNotStarted, FolderNotForAgents."""
+    gatekeeping.require_active(visit)
+    wanted = _wanted(visit, question, {"isDirect": True}, request_id)
+    return _claimed(visit, question, wanted, lambda _session_id, run: run)
+
+
+def _claimed(visit: Visit, question: str, wanted: Wanted, made: Callable[[str, Run], T]) -> T:
     turns.begin(binding=visit.binding, question=question)
     with _given_free_on_error(visit):
         is_new = not visit.session_id

@@ -141,6 +141,11 @@ def end(*, run_id: str, reason: EndReason, drafts: Iterable[Draft] = (), detail:
     return True
 
 
+def title_of(question: str) -> str:
+    """Return how a question begins, for lists."""
+    return short(" ".join(question.split()), _MAX_TITLE)
+
+
 def _create(binding: OpenHubBinding, wanted: Wanted, request_id: str) -> Run:
     with transaction.atomic():
         run = Run.objects.create(
@@ -149,7 +154,7 @@ def _create(binding: OpenHubBinding, wanted: Wanted, request_id: str) -> Run:
             agent_id=wanted.agent_id,
             provider=wanted.provider,
             session_id=binding.openhub_session_id,
-            title=short(" ".join(wanted.title.split()), _MAX_TITLE),
+            title=title_of(wanted.title),
             target_hash=wanted.target,
             capability_hash=wanted.capability,
             parent_run=wanted.parent,

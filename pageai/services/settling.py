@@ -16,9 +16,9 @@ from mnote.services import jobs
 from pageai.exceptions import PanelNotConfigured
 from pageai.models import LIVE, EndReason, PanelTurn, Run, RunStatus
 from pageai.panel.drafts import Draft
-from pageai.panel.errors import PanelError, PanelRefused
+from pageai.panel.errors import PanelError, PanelRefused, PanelUnavailable
 from pageai.panel.scribe import Scribe, Snapshot
-from pageai.services import changes, gatekeeping, journals, panel, runs, turns
+from pageai.services import changes, gatekeeping, journals, runs, turns
 from pageai.services.gatekeeping import Visit
 from pageai.services.opencodes import running
 
@@ -37,9 +37,10 @@ _BATCH = 200
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """How the reading of a run's stream ended: with a proper last frame or without; `reason` when that is known
-    whatever opencode says."""
+    whatever opencode says; `source` tells the end."""
 
     is_proper: bool
+    source: str = "openhub"
     reason: EndReason | None = None
     detail: str = ""
 
@@ -113,7 +114,7 @@ def conclude(visit: Visit, run: Run, scribe: Scribe, outcome: Outcome) -> None:
         runs.append(run_id=run.pk, drafts=[*drafts, *scribe.flush()], provider_run_id=scribe.anchor)
         runs.interrupt(run_id=run.pk)
         return
-    drafts += last_drafts(scribe, source="openhub")
+    drafts += last_drafts(scribe, source=outcome.source)
     runs.append(run_id=run.pk, drafts=(), provider_run_id=scribe.anchor)
     reason = journals.reason_of(scribe, was_cut=not outcome.is_proper)
     runs.end(run_id=run.pk, reason=reason, drafts=drafts)
@@ -137,7 +138,6 @@ def _visit(run: Run) -> Visit:
 
 def _settled(visit: Visit, run: Run) -> bool:
     try:
-        connection = panel.connection()
         snapshot = journals.fetch(visit)
     except PanelRefused:
         return not runs.end(run_id=run.pk, reason=EndReason.LOST, detail="conversation-gone")
@@ -145,7 +145,7 @@ def _settled(visit: Visit, run: Run) -> bool:
         return not runs.end(run_id=run.pk, reason=EndReason.LOST, detail=error.code)
     except PanelError as error:
         return _unreachable(run, error)
-    return _written(visit, run, journals.scribe_of(visit, run, connection), snapshot)
+    return _written(visit, run, journals.scribe_of(visit, run), snapshot)
 
 
 def _written(visit: Visit, run: Run, scribe: Scribe, snapshot: Snapshot) -> bool:
@@ -167,7 +167,8 @@ def _written(visit: Visit, run: Run, scribe: Scribe, snapshot: Snapshot) -> bool
 
 
 def _unreachable(run: Run, error: PanelError) -> bool:
-    if timezone.now() - run.updated_at > _UNREACHABLE:
+    is_over = isinstance(error, PanelUnavailable) and error.reason == journals.NOT_RUNNING
+    if is_over or timezone.now() - run.updated_at > _UNREACHABLE:
         return not runs.end(run_id=run.pk, reason=EndReason.LOST, detail=error.code)
     runs.interrupt(run_id=run.pk)
     return True

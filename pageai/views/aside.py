@@ -13,16 +13,20 @@ from django.views.decorators.http import require_GET, require_POST
 
 from mnote.exceptions import AppError, Invalid
 from mnote.htmx import no_content
+from mnote.principals import Principal
 from mnote.selectors import access
+from pageai.agents import agent_named
 from pageai.exceptions import PanelNotConfigured
 from pageai.panel.bodies import BadBody, answers_of
 from pageai.panel.errors import PanelError
-from pageai.services import asks, bindings, gatekeeping, health, pages, panel, turns
+from pageai.selectors.agent_settings import agent_of
+from pageai.services import agent_choice, asks, bindings, gatekeeping, health, opencodes, pages, panel, turns
 from pageai.services.gatekeeping import Visit
 from pageai.services.pages import Page
 from pageai.views.aside_page import OPEN_COOKIE, Now, page_path, pane_address, principal_of, query_of, troubles_of
 from pageai.views.aside_settings import strip_of
 from pageai.views.run_line import recent
+from pageai.views.talk_page import Talk
 
 _CHANGED = "page-ai:changed"
 _RECENT = 5
@@ -55,10 +59,13 @@ def now(request: HttpRequest, binding_id: str) -> HttpResponse:
 @login_required
 @require_POST
 def start_anew(request: HttpRequest, binding_id: str) -> HttpResponse:
-    """Put the conversation of a page away and begin a new one."""
+    """Put the conversation of a page away and begin a new one, with the agent that is named or was chosen."""
     visit = _visit(request, binding_id)
     page = _page_again(visit)
-    bindings.start_anew(principal=visit.principal, page=page, metadata=visit.binding.metadata_json)
+    named = agent_named(request.POST.get("agent", ""))
+    agent = named if named and agent_choice.can_run(named) else agent_choice.chosen(visit.principal.user)
+    metadata = visit.binding.metadata_json | {"agentId": agent.agent_id}
+    bindings.start_anew(principal=visit.principal, page=page, metadata=metadata)
     return render(request, "pageai/panel.html", _panel(request, page))
 
 
@@ -146,18 +153,38 @@ def _panel(request: HttpRequest, page: Page) -> dict[str, Any]:
     search = f"{reverse('knowledge:search')}?workspace={page.root.workspace_id}"
     base = {"page": page, "query": query_of(request), "search_url": search}
     lines = recent(principal, page.root, page.resource_id, limit=_RECENT)
+    if not opencodes.is_set_up():
+        return base | {"missing": str(PanelNotConfigured.title), "lines": lines}
     try:
-        panel.connection()
-        opened = bindings.open_binding(principal=principal, page=page)
-        visit = gatekeeping.enter(principal=principal, binding_id=opened.binding.pk)
-    except PanelNotConfigured as error:
-        return base | {"missing": str(error.detail), "lines": lines}
+        visit = _opened(principal, page)
     except AppError as error:
         return base | {"problem": str(error.detail), "lines": lines}
+    if not agent_choice.can_run(agent_of(visit.binding)):
+        return base | {"stuck": visit.binding, "spare": agent_choice.chosen(principal.user), "lines": lines}
     facts = {"now": Now(visit), "binding": visit.binding, "selection": turns.selection(binding=visit.binding)}
-    troubles = troubles_of(health.look(principal))
-    shown = {"troubles": troubles, "lines": lines if troubles else [], "strip": strip_of(principal.user)}
-    return base | facts | shown
+    way = _direct(visit) if opencodes.is_direct(visit) else _through_openhub(visit)
+    shown = {"lines": lines if way["troubles"] else [], "strip": strip_of(visit.binding)}
+    return base | facts | way | shown
+
+
+def _opened(principal: Principal, page: Page) -> Visit:
+    """Open or resume the conversation of a page. One that has not begun goes to an agent that can run here."""
+    metadata = {"agentId": agent_choice.chosen(principal.user).agent_id}
+    binding = bindings.open_binding(principal=principal, page=page, metadata=metadata).binding
+    if not agent_choice.can_run(agent_of(binding)):
+        agent_choice.fit(binding)
+    return gatekeeping.enter(principal=principal, binding_id=binding.pk)
+
+
+def _direct(visit: Visit) -> dict[str, Any]:
+    return {"troubles": troubles_of(health.look_at_opencode(visit.principal)), "talk": Talk(visit)}
+
+
+def _through_openhub(visit: Visit) -> dict[str, Any]:
+    """While OpenHub is down opencode, if that answers, can be asked itself, in a conversation of its own."""
+    troubles = troubles_of(health.look(visit.principal))
+    has_spare = bool(troubles) and all(each.layer != "opencode" for each in troubles)
+    return {"troubles": troubles, "spare": agent_named("opencode") if has_spare else None}
 
 
 def page_of(request: HttpRequest) -> Page:

@@ -17,8 +17,9 @@ from mnote.exceptions import AppError
 from mnote.models import Root
 from mnote.principals import Principal
 from pageai.models import ArtifactIndex, ArtifactKind, OpenHubBinding
+from pageai.panel.answers import own_address
 from pageai.panel.errors import PanelError
-from pageai.services import asks, changes, turns
+from pageai.services import asks, changes, opencodes, turns
 from pageai.services.asks import Waiting
 from pageai.services.gatekeeping import Visit
 from pageai.views.run_line import Line, newest_of
@@ -59,10 +60,17 @@ def pane_address(root: Root, path: str, **query: Any) -> str:
     return f"{reverse('knowledge:open', args=[root.workspace_id, path])}?{urlencode(given)}"
 
 
+def own_page_address(visit: Visit) -> str:
+    """Return the address of the panel on a page of its own."""
+    path = page_path(visit.binding, visit.root)
+    given = {"workspaceId": visit.root.workspace_id, "root": visit.root.key, "path": path}
+    return f"{reverse('pageai:own-page')}?{urlencode(given)}"
+
+
 def troubles_of(health: Mapping[str, Mapping[str, Any]]) -> list[Trouble]:
-    """Name the layers that do not answer, or may not stay as they are."""
-    broken = [key for key in _LAYERS if not health.get(key, {}).get("ok")]
-    return [Trouble(layer=_LAYERS[key], sentence=health.get(key, {}).get("sentence", "")) for key in broken]
+    """Name the layers of a health answer that do not answer, or may not stay as they are."""
+    broken = [key for key in _LAYERS if key in health and not health[key].get("ok")]
+    return [Trouble(layer=_LAYERS[key], sentence=health[key].get("sentence", "")) for key in broken]
 
 
 class Now:
@@ -88,6 +96,11 @@ class Now:
     def line(self) -> Line | None:
         """The newest run."""
         return newest_of(self.binding)
+
+    @cached_property
+    def may_stop(self) -> bool:
+        """Whether the run is to be stopped here: OpenHub's page has a button of its own."""
+        return self.line is not None and self.line.run.is_live and opencodes.is_direct(self.visit)
 
     @property
     def lamp(self) -> str:
@@ -119,7 +132,7 @@ class Now:
         if row.kind == ArtifactKind.CITATION:
             return Chip(
                 label=str(facts.get("label") or facts["path"]),
-                url=_own_address(str(facts.get("url", ""))) or pane_address(self.visit.root, facts["path"]),
+                url=own_address(str(facts.get("url", ""))) or pane_address(self.visit.root, facts["path"]),
                 is_change=False,
                 is_degraded=facts.get("degraded") is True,
             )
@@ -135,11 +148,3 @@ def principal_of(request: HttpRequest) -> Principal:
 def query_of(request: HttpRequest) -> str:
     """Return the part of the address that names the page."""
     return urlencode({name: request.GET.get(name, "") for name in ("workspaceId", "root", "path")})
-
-
-def _own_address(url: str) -> str:
-    """Return the path of an address of ours, so that it opens here whatever name MNote is reached by; else ""."""
-    marker = "/w/"
-    if url.startswith("/"):
-        return "" if url.startswith("//") else url
-    return url[url.index(marker) :] if url.startswith(("http://", "https://")) and marker in url else ""

@@ -14,14 +14,14 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from mnote.htmx import with_events
-from mnote.models import User
 from mnote.services import users
+from pageai.models import OpenHubBinding
 from pageai.selectors import descriptors
-from pageai.services import gatekeeping, panel
+from pageai.selectors.agent_settings import agent_of
+from pageai.services import agent_choice, gatekeeping, opencodes
 from pageai.views.aside_page import principal_of
 
 _KNOWLEDGE = "knowledge_rag"
-_LAYERS = frozenset({"openhub_fastapi", "openhub_redis", "opencode"})
 #: Stands in the form for every switch, since a browser does not send one that is off.
 _IS_THERE = "shown"
 
@@ -37,20 +37,27 @@ class Tab:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strip:
-    """The chosen agent by name, what it knows, and the settings in tabs."""
+    """The agent of the conversation by name, what it knows, and the settings in tabs. `next_agent` is the chosen one
+    when that is another: a conversation stays with whom it began."""
 
     agent: str
+    next_agent: str
     knowledge: str
     tabs: list[Tab]
 
 
-def strip_of(user: User) -> Strip:
-    """Draw the strip for a person."""
-    told = descriptors.descriptors_of(user, set_up=_LAYERS if panel.is_configured() else frozenset())
-    chosen = next(each for each in told["agents"] if each["agentId"] == told["defaultAgent"])
+def strip_of(binding: OpenHubBinding) -> Strip:
+    """Draw the strip of a conversation for its person."""
+    user = binding.user
+    told = descriptors.descriptors_of(user, set_up=opencodes.layers_set_up())
+    by_id = {each["agentId"]: each for each in told["agents"]}
+    chosen = by_id[agent_choice.chosen(user).agent_id]
+    agent = agent_of(binding)
+    own = by_id[agent.agent_id] if agent else chosen
+    following = chosen["displayName"] if chosen != own else ""
     tabs = [Tab(title=_("Every agent"), hint="", fields=told["commonFields"])]
     tabs += [_tab(each) for each in told["agents"] if each["fields"]]
-    return Strip(agent=chosen["displayName"], knowledge=_knowledge(chosen), tabs=tabs)
+    return Strip(agent=own["displayName"], next_agent=following, knowledge=_knowledge(own), tabs=tabs)
 
 
 @login_required
@@ -59,8 +66,12 @@ def save(request: HttpRequest, binding_id: str) -> HttpResponse:
     """Keep what the person chose, and draw the strip anew."""
     visit = gatekeeping.enter(principal=principal_of(request), binding_id=binding_id)
     user = visit.principal.user
-    users.set_preferences(user=user, values=dict(_changed(strip_of(user), request.POST)))
-    response = render(request, "pageai/_settings.html", {"strip": strip_of(user), "binding": visit.binding})
+    users.set_preferences(user=user, values=dict(_changed(strip_of(visit.binding), request.POST)))
+    before = agent_of(visit.binding)
+    agent_choice.fit(visit.binding)
+    response = render(request, "pageai/_settings.html", {"strip": strip_of(visit.binding), "binding": visit.binding})
+    if agent_of(visit.binding) != before:  # another agent talks in another way
+        response.headers["HX-Refresh"] = "true"
     return with_events(response, **{"kb:announce": {"text": _("Your settings were kept.")}})
 
 

@@ -14,7 +14,6 @@ from functools import partial
 from django.db import DatabaseError
 
 from pageai.models import Run
-from pageai.panel.connection import Connection
 from pageai.panel.drafts import Draft
 from pageai.panel.frames import Frame
 from pageai.panel.scribe import Scribe, Snapshot
@@ -31,11 +30,10 @@ _MAX_KEPT = 5_000
 class Recorder:
     """The journal of one run. `run()` writes until it is cancelled; `flush()` once more after that."""
 
-    def __init__(self, visit: Visit, run: Run, scribe: Scribe, connection: Connection) -> None:
+    def __init__(self, visit: Visit, run: Run, scribe: Scribe) -> None:
         self.scribe = scribe
         self._visit = visit
         self._run = run
-        self._connection = connection
         self._kept: list[Draft] = []
         self._news = asyncio.Event()
         self._was_waiting = False

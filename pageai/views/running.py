@@ -28,7 +28,7 @@ from pageai.panel.upstream import Call, Stream, open_stream
 from pageai.services import changes, errands, gatekeeping, journals, settling, turns
 from pageai.services.gatekeeping import Visit
 from pageai.services.settling import Outcome
-from pageai.threads import in_thread
+from pageai.threads import beside, in_thread
 from pageai.views.recording import Recorder
 from pageai.views.tapping import Tap
 
@@ -94,9 +94,9 @@ class Turn:
     async def _run(self, call: Call) -> None:
         try:
             self._recorder = await self._make_recorder()
-            tap = Tap(self.visit, self._connection, self._recorder)
+            tap = Tap(self.visit, self._recorder, silence_seconds=self._connection.silence_seconds)
             reading = asyncio.current_task()
-            async with _beside(tap.run()), _beside(self._guard(reading, tap)), _beside(self._recorder.run()):
+            async with beside(tap.run()), beside(self._guard(reading, tap)), beside(self._recorder.run()):
                 await self._ask(call, tap)
         except PanelError as error:
             self._reason, self._detail = EndReason.FAILED, error.code
@@ -117,8 +117,8 @@ class Turn:
             del _turns[self.visit.binding.pk]
 
     async def _make_recorder(self) -> Recorder:
-        scribe = await in_thread(partial(journals.scribe_of, self.visit, self.run, self._connection))
-        return Recorder(self.visit, self.run, scribe, self._connection)
+        scribe = await in_thread(partial(journals.scribe_of, self.visit, self.run))
+        return Recorder(self.visit, self.run, scribe)
 
     def _hear(self, frame: Frame) -> None:
         if self._recorder is not None:
@@ -216,15 +216,3 @@ async def _head_of(stream: Stream) -> Head:
         return Head(status=200)
     said = await stream.error()
     return Head(status=stream.status, said=said or {"detail": ""})
-
-
-@contextlib.asynccontextmanager
-async def _beside(work: Any) -> Any:
-    """Run something for the time of a block; it ends with it."""
-    task = asyncio.create_task(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task

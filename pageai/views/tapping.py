@@ -6,12 +6,14 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
-from pageai.panel.connection import Connection
-from pageai.panel.errors import PanelError
+from mnote.exceptions import AppError
+from pageai.panel.errors import PanelError, PanelUnavailable
 from pageai.panel.frames import Frame, FrameReader, FrameTooLarge
+from pageai.panel.opencode import LAYER
 from pageai.panel.upstream import events_of, open_stream
 from pageai.services import turns
 from pageai.services.gatekeeping import Visit
+from pageai.services.opencodes import running_endpoint
 from pageai.threads import in_thread
 from pageai.views.recording import Recorder
 
@@ -26,13 +28,18 @@ _LOOKS = 3
 class Tap:
     """`is_listening` is set once events arrive; `is_gone` once opencode came back without the agent's work."""
 
-    def __init__(self, visit: Visit, connection: Connection, recorder: Recorder) -> None:
+    def __init__(self, visit: Visit, recorder: Recorder, *, silence_seconds: float = _SILENCE_SECONDS) -> None:
         self.is_listening = asyncio.Event()
         self.is_gone = asyncio.Event()
         self._visit = visit
-        self._connection = connection
+        self._silence_seconds = min(silence_seconds, _SILENCE_SECONDS)
         self._recorder = recorder
         self._failures = 0
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the last try to listen came to nothing."""
+        return self._failures > 0
 
     async def run(self) -> None:
         """Listen until cancelled."""
@@ -40,18 +47,20 @@ class Tap:
         while True:
             try:
                 await self._listen(is_again=is_again)
-            except (PanelError, FrameTooLarge):
+            except (AppError, PanelError, FrameTooLarge):
                 self._failures += 1
             self._recorder.scribe.reconnected()
             is_again = is_again or self.is_listening.is_set()
             await asyncio.sleep(_PAUSES[min(self._failures, len(_PAUSES) - 1)])
 
     async def _listen(self, *, is_again: bool) -> None:
-        reader, call = FrameReader(), events_of(self._connection.opencode, self._visit.directory)
-        silence = min(self._connection.silence_seconds, _SILENCE_SECONDS)
+        endpoint = await in_thread(partial(running_endpoint, self._visit))
+        if endpoint is None:
+            raise PanelUnavailable(layer=LAYER)
+        reader, call, silence = FrameReader(), events_of(endpoint, self._visit.directory), self._silence_seconds
         looking: asyncio.Task[None] | None = None
         try:
-            async with open_stream(call, layer="opencode", silence_seconds=silence) as stream:
+            async with open_stream(call, layer=LAYER, silence_seconds=silence) as stream:
                 async for piece in stream.pieces():
                     self._failures = 0
                     self.is_listening.set()

@@ -7,6 +7,7 @@
   const panel = $("[data-page-ai]");
   if (!panel) return;
   const frame = () => $("[data-page-ai-frame]", panel);
+  const place = () => $("[data-page-ai-events]", panel);
   const token = () => {
     const name = `${doc.body.dataset.csrfCookie}=`;
     return doc.cookie.split("; ").find((each) => each.startsWith(name))?.slice(name.length) || "";
@@ -20,7 +21,7 @@
     button.hidden = true;
     button.setAttribute("aria-expanded", "true");
     remember("open");
-    if (!frame()) htmx.trigger(panel, "page-ai:show");
+    if (!place()) htmx.trigger(panel, "page-ai:show");
     $("h2", panel)?.focus();
     listen();
   };
@@ -39,7 +40,7 @@
   let stream = null, watched = "";
   const changed = () => htmx.trigger(doc.body, "page-ai:changed");
   const listen = () => {
-    const url = !panel.hidden && !doc.hidden ? frame()?.dataset.pageAiEvents || "" : "";
+    const url = !panel.hidden && !doc.hidden ? place()?.dataset.pageAiEvents || "" : "";
     if (url === watched) return;
     stream?.close();
     watched = url;
@@ -62,6 +63,7 @@
   const heard = (run, session, { data, lastEventId }) => {
     const { kind, payload } = JSON.parse(data);
     localStorage.setItem(SNAPSHOT, JSON.stringify({ hostRunId: run, sessionId: session, lastSeq: lastEventId, createdAt: Date.now() }));
+    htmx.trigger(panel, "page-ai:heard", { run, kind, payload, seq: lastEventId });
     if (kind === "message.delta") { said = (said + payload.text).slice(-200); showSaid(); } else soon();
     if (IS_END.test(kind)) { journal.close(); localStorage.removeItem(SNAPSHOT); }
   };
@@ -78,7 +80,8 @@
     said = "";
     if (!wanted) return;
     const known = snapshot();
-    journal = new EventSource(`${at.journal}?afterSeq=${known.hostRunId === run ? known.lastSeq : 0}`);
+    const shown = $(`[data-page-ai-live="${run}"]`, panel)?.dataset.seq;
+    journal = new EventSource(`${at.journal}?afterSeq=${shown ?? (known.hostRunId === run ? known.lastSeq : 0)}`);
     journal.onmessage = (event) => heard(run, at.session, event);
     journal.addEventListener("end", () => journal.close());
   };
@@ -93,7 +96,7 @@
     $("[data-page-ai-quote]", line).textContent = text.length > 80 ? `${text.slice(0, 79)}…` : text;
   };
   const send = (text) => {
-    const url = frame()?.dataset.pageAiSelect;
+    const url = place()?.dataset.pageAiSelect;
     if (!url || text === selected) return;
     selected = text;
     shown(text);
@@ -149,7 +152,7 @@
     if (typeof name === "string" && Object.hasOwn(ask, name)) ask[name](event.data);
   });
 
-  doc.body.addEventListener("host:theme", ({ detail }) => frame()?.contentWindow.postMessage({ mnoteTheme: detail.theme }, location.origin));
+  doc.body.addEventListener("host:theme", ({ detail }) => frame()?.contentWindow?.postMessage({ mnoteTheme: detail.theme }, location.origin));
 
   panel.addEventListener("click", (event) => {
     const at = (selector) => event.target.closest?.(selector);

@@ -19,9 +19,20 @@ from mnote.ids import text_key
 from mnote.models import Access, Role, Root, User
 from mnote.principals import Principal
 from mnote.services import grants, workspaces
-from pageai.models import ArtifactIndex, OpencodeRuntime
+from pageai.models import ArtifactIndex, OpencodeRuntime, Run
 from pageai.panel.errors import PanelError
-from pageai.services import asks, bootstrap, changes, direct, gatekeeping, opencodes, pages, runtimes
+from pageai.services import (
+    asks,
+    bootstrap,
+    changes,
+    direct,
+    gatekeeping,
+    opencodes,
+    pages,
+    runtimes,
+    settling,
+    turns,
+)
 from pageai.services.gatekeeping import Visit
 
 
@@ -46,11 +57,21 @@ def open_page(name: str, path: str) -> Any:
 
 
 def ask(name: str, binding: str, question: str) -> str:
-    return direct.ask(_visit(name, binding), question)
+    """Ask, and leave the answer to whoever settles runs that nobody reads."""
+    visit = _visit(name, binding)
+    direct.prepare(visit, question)
+    try:
+        direct.send(visit, question)
+    finally:
+        turns.end(binding_id=binding)
+    return visit.session_id
 
 
 def is_working(name: str, binding: str) -> bool:
-    return direct.is_working(_visit(name, binding))
+    """Bring the runs of a conversation up to date, and say whether one goes on."""
+    _visit(name, binding)
+    looked = [settling.settle(run.pk) for run in Run.objects.filter(binding=binding, ended_at__isnull=True)]
+    return any(looked)
 
 
 def waiting(name: str, binding: str) -> list[dict[str, str]]:

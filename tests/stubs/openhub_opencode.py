@@ -8,7 +8,7 @@ import itertools
 import json
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,7 +48,8 @@ class Pending:
 
 class OpencodeStub:
     """`heartbeat_seconds` is the pause between signs of life on the event bus, which it lacks when it `is_deaf`.
-    `lands_in` is where sessions work whatever was asked for."""
+    `lands_in` is where sessions work whatever was asked for. `work` answers a question that it is asked itself, `stop`
+    ends that."""
 
     def __init__(self, *, password: str = "oc-password") -> None:
         self.password = password
@@ -58,6 +59,8 @@ class OpencodeStub:
         self.mcp_servers: dict[str, dict[str, Any]] = {}
         self.is_down = self.is_deaf = False
         self.lands_in = ""
+        self.work: Callable[[Session, str], None] = lambda _session, _text: None
+        self.stop: Callable[[Session], None] = lambda _session: None
         self.heartbeat_seconds = 10.0
         self._numbers = itertools.count(1)
         self._listeners: list[tuple[str, queue.Queue[dict[str, Any]]]] = []
@@ -188,7 +191,11 @@ class OpencodeStub:
                 return json_reply(session.messages)
             case "POST", ["message"] if asked.json().get("noReply"):
                 return json_reply(self.add_message(session, "user", asked.json()["parts"]))
+            case "POST", ["prompt_async"]:
+                self.work(session, "".join(each["text"] for each in asked.json()["parts"]))
+                return Reply(status=204)
             case "POST", ["abort"]:
+                self.stop(session)
                 return json_reply(value=True)
             case "GET", ["diff"]:
                 return json_reply(self._diff(session, asked.query.get("messageID", "")))

@@ -78,6 +78,18 @@ class World:
         self._lock = threading.Lock()
         self.users: dict[int, User] = {}
         self.add_user("admin", is_admin=True)
+        opencode.work, opencode.stop = self._asked_itself, self._stopped
+
+    def _asked_itself(self, session: Session, question: str) -> None:
+        """Work on a question that opencode was asked without OpenHub, which keeps nothing of it."""
+        turn = Turn(self, session, 0, Prompt(question=question))
+        self.turns[session.id] = turn
+        session.is_busy = True
+        turn.start()
+
+    def _stopped(self, session: Session) -> None:
+        if session.id in self.turns:
+            self.turns[session.id].aborted.set()
 
     def add_user(self, username: str, *, is_admin: bool = False) -> User | None:
         """Make a user; None when there is one of that name, as the database has it."""
