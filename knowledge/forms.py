@@ -7,8 +7,13 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from knowledge.models import Reader
 from knowledge.services.knowledge_bases import DESCRIPTION_MAX, NAME_MAX
 
+READERS = [
+    (Reader.MNOTE, _("MNote: every passage opens at its exact place")),
+    (Reader.PROVIDER, _("The indexing service, with its document reader: places may be less exact")),
+]
 _NAME = _("At most 50 characters; nobody else in the workspace uses it.")
 
 
@@ -78,20 +83,35 @@ class BasicsForm(forms.Form):
         help_text=_("The files stay where they are. The place of the index cannot be changed afterwards."),
     )
 
+    parsed_by = forms.ChoiceField(
+        label=_("Who reads the files"), widget=forms.RadioSelect, choices=READERS, initial=Reader.MNOTE, required=False
+    )
+
     def __init__(
         self, workspaces: list[tuple[str, str]], places: list[tuple[str, str]], *args: Any, **kwargs: Any
     ) -> None:
-        """`places` are those of the index; without any nothing is asked."""
+        """`places` are those of the index; without any nothing is asked, nor who reads the files."""
         super().__init__(*args, **kwargs)
         if places:
             self.fields["place"].choices = places  # type: ignore[attr-defined]
         else:
-            del self.fields["place"]
+            del self.fields["place"], self.fields["parsed_by"]
         field = self.fields["workspace"]
         field.choices = workspaces  # type: ignore[attr-defined]
         if len(workspaces) == 1:
             field.widget = forms.HiddenInput()
             field.initial = workspaces[0][0]
+
+
+class ReadingForm(forms.Form):
+    """Who reads the files of a knowledge base on a server."""
+
+    parsed_by = forms.ChoiceField(
+        label=_("Who reads the files"),
+        widget=forms.RadioSelect,
+        choices=READERS,
+        help_text=_("After a change every file is read anew. Search finds the old reading of each until then."),
+    )
 
 
 class SyncForm(forms.Form):

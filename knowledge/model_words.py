@@ -42,6 +42,7 @@ FIELDS: Mapping[str, Promise] = {
     "created_at_ms": _("created at"),
     "ctime_ns": _("metadata changed at"),
     "default_tool_enabled": _("agents may search it"),
+    "parsed_by": _("who reads its files"),
     "deleted_at": _("deleted at"),
     "description": _("description"),
     "disappearance": _("when files vanish"),

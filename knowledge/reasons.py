@@ -110,6 +110,11 @@ REASONS: dict[str, Reason] = {
         _("The indexing service lacks the part that reads files of this type."),
         _("An administrator has to set it up, or the knowledge base reads files itself."),
     ),
+    "provider-type": Reason(
+        FILE,
+        _("The indexing service does not read files of this type."),
+        _("Let MNote read the files of this knowledge base, or leave such files out."),
+    ),
     "provider-read-failed": Reason(FILE, _("The indexing service could not read this file."), _REPLACE),
     "provider-failed": Reason(
         SERVICE, _("The indexing service could not process it and does not say why."), _("Retry."), retry=True
@@ -169,6 +174,12 @@ REASONS: dict[str, Reason] = {
     # why it is, or no longer is, indexed
     "index_lost": Reason(SERVICE, _("The index lost it; it is read again."), _NOTHING, retry=True),
     "reader_changed": Reason(SERVICE, _("Files of its type are read in a better way now."), _NOTHING, retry=True),
+    "reading_changed": Reason(
+        TEMPORARY,
+        _("Files of this knowledge base are read by another from now on; it is read again."),
+        _NOTHING,
+        retry=True,
+    ),
     # why it is not, or no longer, included
     "source_removed": Reason(FILE, _("Its source was removed from the knowledge base."), _("Add the source again.")),
     "excluded_by_hand": Reason(FILE, _("Excluded from this knowledge base by hand."), _("Include it again if wanted.")),

@@ -17,6 +17,7 @@ from knowledge.services import (
     reconcile,
     registry,
     removal,
+    rereading,
     sources,
     stopping,
     sync,
@@ -87,6 +88,14 @@ def cancel_documents(context: JobContext) -> dict[str, Any]:
 def purge_kb(context: JobContext) -> dict[str, Any]:
     kb = KnowledgeBase.objects.filter(id=context.payload["kb_id"], archived_at__isnull=False).first()
     return {"removed": removal.purge_kb(kb=kb, beat=context.beat) if kb else 0}
+
+
+@job("knowledge.reread_kb", queue="bulk", max_attempts=5)
+def reread_kb(context: JobContext) -> dict[str, Any]:
+    kb = KnowledgeBase.objects.select_related("workspace").filter(id=context.payload["kb_id"]).first()
+    if kb is None or kb.archived_at:
+        return {"skipped": "no longer wanted"}
+    return {"requeued": rereading.reread(kb=kb, beat=context.beat)}
 
 
 @job("knowledge.batch", queue="bulk", max_attempts=3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -57,11 +58,16 @@ _KINDS = {
 }
 
 
+#: Kinds whose places can be a list.
+_LISTED = frozenset({ResourceKind.PDF, ResourceKind.IMAGE, ResourceKind.SHEET, ResourceKind.SLIDES})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locator:
     """A place in one file of one root. `parts` holds the fields of its kind, already in their public names.
 
-    `line_start`/`line_end` are lines of the derived text, which for text formats are the file's own lines.
+    `line_start`/`line_end` are lines of the derived text, which for text formats are the file's own lines. A degraded
+    one may still name the page or slide.
     """
 
     kind: LocatorKind
@@ -115,17 +121,16 @@ class Locator:
         if self.source_map_path:
             body["sourceMapPath"] = self.source_map_path
         if not self.degraded:
-            body |= {"charRange": [self.char_start, self.char_end], **self.parts}
+            body["charRange"] = [self.char_start, self.char_end]
+        body |= self.parts
         params = self.open_params()
         body["openAction"] = {"type": "mnote.open_resource_locator", "url": url, "params": params}
         return body
 
     def open_params(self) -> dict[str, Any]:
         """Return what the pane needs to scroll to the place: page, bbox, block, lines, sheet, range, slide."""
-        if self.degraded:
-            return {}
         params: dict[str, Any] = {}
-        if self.block_id:
+        if self.block_id and not self.degraded:
             params["block"] = self.block_id
         for name in ("page", "bbox"):
             if name in self.parts:
@@ -172,6 +177,33 @@ def locate(source_map: SourceMap, resource: Resource, *, lines: tuple[int, int],
         owners=resource.owners,
         parts=_parts(source_map.kind, places, lines),
     )
+
+
+def locate_several(
+    source_map: SourceMap,
+    resource: Resource,
+    *,
+    lines: Sequence[tuple[int, int]],
+    chars: Sequence[tuple[int, int]],
+) -> Locator:
+    """Return the place of a passage that stands in several pieces of the derived text: the quote is cut from the
+    longest, pages, cells and slides are those of all."""
+    main = max(range(len(chars)), key=lambda at: chars[at][1] - chars[at][0])
+    locator = locate(source_map, resource, lines=lines[main], chars=chars[main])
+    if len(chars) == 1 or source_map.kind not in _LISTED:
+        return locator
+    places = [source_map.place_of(line) for first, last in lines for line in range(first, last + 1)]
+    return replace(locator, parts=_parts(source_map.kind, places, lines[main]))
+
+
+def degraded(locator: Locator, map_state: MapState, *, page: int | None) -> Locator:
+    """Return a locator that claims no exact place: of where it is only the page or slide is left, if one is known."""
+    parts: dict[str, Any] = {}
+    if page is not None and locator.resource_kind in (ResourceKind.PDF, ResourceKind.IMAGE):
+        parts = {"page": page}
+    elif page is not None and locator.resource_kind is ResourceKind.SLIDES:
+        parts = {"slides": [{"n": page, "shapes": [], "notes": False}]}
+    return replace(locator, map_state=map_state, parts=parts)
 
 
 def whole_resource(kind: ResourceKind, resource: Resource, *, source_hash: str, map_state: MapState) -> Locator:

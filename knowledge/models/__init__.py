@@ -12,7 +12,7 @@ from knowledge.models.documents import (
     ReasonClass,
     RevisionCounter,
 )
-from knowledge.models.knowledge_bases import KnowledgeBase, Pin, ProviderKind
+from knowledge.models.knowledge_bases import KnowledgeBase, Pin, ProviderKind, Reader
 from knowledge.models.outages import ProviderOutage
 from knowledge.models.profiles import ProviderProfile
 from knowledge.models.sources import Disappearance, Source, SyncMode, SyncOutcome, SyncRun
@@ -20,5 +20,5 @@ from knowledge.models.sources import Disappearance, Source, SyncMode, SyncOutcom
 __all__ = [
     "ArtifactKind", "DerivedArtifact", "Disappearance", "Document", "DocumentEvent", "DocumentTag", "Exclusion",
     "IndexStatus", "KBCount", "KnowledgeBase", "Pin", "ProviderDeletion", "ProviderKind", "ProviderOutage",
-    "ProviderProfile", "ReasonClass", "RevisionCounter", "Source", "SyncMode", "SyncOutcome", "SyncRun",
+    "ProviderProfile", "Reader", "ReasonClass", "RevisionCounter", "Source", "SyncMode", "SyncOutcome", "SyncRun",
 ]  # fmt: skip

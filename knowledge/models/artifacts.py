@@ -12,6 +12,7 @@ class ArtifactKind(models.TextChoices):
     SOURCE_MAP = "source_map", "source_map"
     PAGE_IMAGE = "page_image", "page_image"
     THUMBNAIL = "thumbnail", "thumbnail"
+    DOCUMENT_MAP = "document_map", "document_map"
 
 
 class DerivedArtifact(models.Model):

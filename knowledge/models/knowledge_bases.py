@@ -14,6 +14,13 @@ class ProviderKind(models.TextChoices):
     LIGHTRAG_LEGACY = "lightrag_legacy", "lightrag_legacy"
 
 
+class Reader(models.TextChoices):
+    """Who reads the files of a knowledge base: MNote, or its provider, from the originals."""
+
+    MNOTE = "mnote", "mnote"
+    PROVIDER = "provider", "provider"
+
+
 class KnowledgeBase(models.Model):
     """A named set of local files and folders, indexed by one provider.
 
@@ -34,6 +41,7 @@ class KnowledgeBase(models.Model):
     profile = models.ForeignKey(
         "knowledge.ProviderProfile", on_delete=models.PROTECT, null=True, blank=True, related_name="knowledge_bases"
     )
+    parsed_by = models.CharField(max_length=10, choices=Reader.choices, default=Reader.MNOTE)
     default_tool_enabled = models.BooleanField(default=True)
     paused_at = models.DateTimeField(null=True, blank=True)
     outage_code = models.CharField(max_length=60, blank=True, default="")

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, NewType, Protocol, runtime_checkable
 
 from knowledge.parsing.source_map import SourceMap
+from knowledge.providers.originals import Original
 
 ProviderKBId = NewType("ProviderKBId", str)
 ProviderDocumentId = NewType("ProviderDocumentId", str)
@@ -62,7 +63,8 @@ class KBRef:
 class IngestRequest:
     """One content to index. The same `source_hash` in one KB is one provider document, whatever its paths.
 
-    `known_id` is the provider document this registry row already has, if any; `metadata` goes along as strings.
+    `known_id` is the provider document this registry row already has, if any; `metadata` goes along as strings. With
+    an `original` the provider is to read the file itself; `source_map` is then what we made of it, maybe without text.
     """
 
     kb: KBRef
@@ -72,6 +74,7 @@ class IngestRequest:
     source_map: SourceMap
     known_id: ProviderDocumentId | None = None
     metadata: dict[str, str] = field(default_factory=dict)
+    original: Original | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,6 +300,13 @@ class ProviderKBUnusable(ProviderError):
 
 class ProviderProtocolError(ProviderError):
     code = "provider-protocol"
+
+
+class OriginalChanged(ProviderError):
+    """The file was not, or was no longer, the one that was to be handed over."""
+
+    code = "source_changed_while_parsing"
+    retryable = True
 
 
 class KnowledgeProvider(Protocol):

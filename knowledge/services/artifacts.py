@@ -9,12 +9,14 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
 
 from knowledge.citations.owners import owner_document_id
+from knowledge.mapping.document_map import DocumentMap
 from knowledge.models import ArtifactKind, DerivedArtifact
 from knowledge.parsing.source_map import SourceMap
 from mnote.models import Root
@@ -99,6 +101,32 @@ def load_all(*, workspace_id: str, wanted: Iterable[tuple[str, str, str]]) -> di
     return found
 
 
+def keep_document_map(*, root: Root, path: str, provider: str, revision: str, document_map: DocumentMap) -> None:
+    """Keep the document map of a content; `revision` names the texts it was made of."""
+    content = document_map.to_bytes()
+    row = _artifact(root, path, document_map.source_hash, (provider, revision))
+    _fill(row, ArtifactKind.DOCUMENT_MAP, content, "application/json")
+    DerivedArtifact.objects.bulk_create([row], update_conflicts=True, unique_fields=_UNIQUE, update_fields=_CHANGING)
+
+
+def document_maps(wanted: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], DocumentMap]:
+    """Return document maps by (workspace id, source hash, revision), without those that are absent or damaged."""
+    keys = set(wanted)
+    if not keys:
+        return {}
+    rows = DerivedArtifact.objects.filter(
+        artifact_kind=ArtifactKind.DOCUMENT_MAP,
+        workspace_id__in={key[0] for key in keys},
+        source_hash__in={key[1] for key in keys},
+        revision__in={key[2] for key in keys},
+    )
+    found: dict[tuple[str, str, str], DocumentMap] = {}
+    for row in rows:
+        with suppress(ValueError, KeyError, TypeError):
+            found[row.workspace_id, row.source_hash, row.revision] = DocumentMap.from_bytes(_read(row) or b"")
+    return {key: each for key, each in found.items() if key in keys}
+
+
 def source_map_reference(*, workspace_id: str, source_hash: str) -> str:
     """Return the opaque public name of a content's source map, "artifact:<id>", or "" when there is none."""
     return source_map_references(workspace_id=workspace_id, source_hashes=[source_hash]).get(source_hash, "")
@@ -161,28 +189,35 @@ def _rows(derived: Derived) -> list[DerivedArtifact]:
 
 
 def _row(derived: Derived, kind: ArtifactKind, content: bytes, mime: str) -> DerivedArtifact:
-    digest = hashlib.sha256(content).hexdigest()
-    is_small = len(content) <= _SMALL and b"\0" not in content
-    now = int(time.time() * 1000)
     source_map = derived.source_map
+    row = _artifact(derived.root, derived.path, source_map.source_hash, (source_map.provider, source_map.model_version))
+    _fill(row, kind, content, mime)
+    return row
+
+
+def _artifact(root: Root, path: str, source_hash: str, made_by: tuple[str, str]) -> DerivedArtifact:
+    now = int(time.time() * 1000)
     return DerivedArtifact(
-        workspace_id=derived.root.workspace_id,
-        root_uri=derived.root.root_uri,
-        owner_document_id=owner_document_id(derived.path),
-        owner_document_path=derived.path,
-        source_root_relative_path=derived.path,
-        artifact_kind=kind,
-        provider=source_map.provider,
-        revision=source_map.model_version,
-        source_hash=source_map.source_hash,
-        content_hash=f"sha256:{digest}",
-        content_text=content.decode() if is_small else "",
-        content_blob_path="" if is_small else _write_blob(digest, content),
-        mime_type=mime,
-        size_bytes=len(content),
+        workspace_id=root.workspace_id,
+        root_uri=root.root_uri,
+        owner_document_id=owner_document_id(path),
+        owner_document_path=path,
+        source_root_relative_path=path,
+        provider=made_by[0],
+        revision=made_by[1],
+        source_hash=source_hash,
         created_at_ms=now,
         updated_at_ms=now,
     )
+
+
+def _fill(row: DerivedArtifact, kind: ArtifactKind, content: bytes, mime: str) -> None:
+    digest = hashlib.sha256(content).hexdigest()
+    is_small = len(content) <= _SMALL and b"\0" not in content
+    row.artifact_kind, row.mime_type, row.size_bytes = kind, mime, len(content)
+    row.content_hash = f"sha256:{digest}"
+    row.content_text = content.decode() if is_small else ""
+    row.content_blob_path = "" if is_small else _write_blob(digest, content)
 
 
 def _write_blob(digest: str, content: bytes) -> str:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from knowledge.models import IndexStatus, KnowledgeBase, Source
 from knowledge.services import knowledge_bases, registry, sources
+from knowledge.services.kb_placing import Indexing
 from mnote.exceptions import AppError
 from mnote.files.names import name_to_text
 from mnote.files.uris import path_to_uri
@@ -74,7 +75,7 @@ def _kb(owner: User, root: Root, provider: str, notes: list[str]) -> KnowledgeBa
     if kb is None:
         name = root.name[: knowledge_bases.NAME_MAX]
         kb = knowledge_bases.create_kb(
-            principal=principal, workspace=root.workspace, root=root, name=name, provider=provider
+            principal=principal, workspace=root.workspace, root=root, name=name, indexing=Indexing(provider=provider)
         )
         sources.add_sources(principal=principal, kb=kb, root=root, paths=[""])
         notes.append(_("Made the knowledge base “%(name)s” over the whole folder.") % {"name": kb.name})

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from knowledge.citations.locators import MapState
 from knowledge.models import Document, KnowledgeBase
 from knowledge.parsing.base import ParseCode
 from knowledge.providers.base import (
@@ -18,7 +19,7 @@ from knowledge.providers.base import (
     ProviderDocumentId,
     ProviderError,
 )
-from knowledge.services import documents, dropping, outages, pending
+from knowledge.services import documents, dropping, mapping, outages, pending
 from knowledge.services.dropping import kb_ref
 from knowledge.services.outages import Outage
 
@@ -90,6 +91,8 @@ def _settle(
             followed.failed += documents.fail(document=row, code=_CANCELLED)
         case DocumentPhase.DONE if state.chunk_count == 0:
             followed.failed += no_text(kb, row)
+        case _ if state.searchable and state.chunk_count and mapping.is_wanted(row):
+            _mapped(kb, provider, row, state, followed)
         case DocumentPhase.DONE if state.chunk_count:
             if _take_place(kb, pending.finish(row, state), row):
                 followed.indexed += 1
@@ -98,6 +101,25 @@ def _settle(
             _take_place(kb, pending.show(row, state), row)
         case _:
             pending.ask_later(row, state)
+
+
+def _mapped(
+    kb: KnowledgeBase, provider: KnowledgeProvider, row: Document, state: DocumentState, followed: Followed
+) -> None:
+    """Nothing of a file that the provider read is shown before it is known where its passages stand."""
+    if state.phase is not DocumentPhase.DONE and _is_shown(row):
+        pending.ask_later(row, state)
+        return
+    drawn = mapping.draw(kb=kb, provider=provider, document=row)
+    if drawn is None:
+        pending.ask_soon([row], at=pending.next_look(row))
+    elif drawn is MapState.NO_TEXT:
+        followed.failed += no_text(kb, row)
+    elif state.phase is not DocumentPhase.DONE:
+        _take_place(kb, pending.show(row, state), row)
+    elif _take_place(kb, pending.finish(row, state), row):
+        followed.indexed += 1
+        outages.reopen(kb=kb)
 
 
 def no_text(kb: KnowledgeBase, row: Document) -> bool:

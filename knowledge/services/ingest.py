@@ -10,16 +10,18 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from knowledge.citations.owners import owner_document_id
-from knowledge.models import Document, KnowledgeBase
+from knowledge.models import Document, KnowledgeBase, Reader
 from knowledge.parsing.base import ParseCode
 from knowledge.providers.base import (
     DocumentPhase,
+    DocumentState,
     IngestOutcome,
     IngestRequest,
     KnowledgeProvider,
@@ -32,7 +34,8 @@ from knowledge.providers.base import (
     ProviderUnavailable,
     TakesMany,
 )
-from knowledge.services import artifacts, documents, following, originals, pending, reminting
+from knowledge.providers.originals import Original as Handover
+from knowledge.services import artifacts, documents, following, mapping, originals, pending, reminting, rereading
 from knowledge.services.artifacts import Derived
 from knowledge.services.documents import MAX_ATTEMPTS, Indexed, Step
 from knowledge.services.dropping import drop_provider_document, kb_ref, referring
@@ -71,11 +74,13 @@ def ingest(
 
     Raises Outage where nothing can be indexed now: what was not got to is still claimed.
     """
+    if kb.provider in rereading.READS_ITSELF:  # who reads may have been changed since this turn began
+        kb.refresh_from_db(fields=["parsed_by"])
     provider = _ready(kb)
     batch = _Batch(kb=kb, worker=worker, provider=provider, tally=tally, beat=beat)
     if provider.capabilities.needs_polling:
         follow(kb=kb, provider=provider, tally=tally)
-    for each in originals.read_all(claimed, beat):
+    for each in originals.read_all(claimed, beat, by_provider=_is_read_there(kb)):
         batch.take(each)
     batch.flush()
 
@@ -159,7 +164,7 @@ class _Batch:
         indexed = []
         for original, outcome in zip(group, outcomes, strict=True):
             if self._is_done(original, outcome, started) and isinstance(outcome, IngestOutcome):
-                indexed.append(_indexed(original, outcome, started))
+                indexed.append(_indexed(self.kb, original, outcome, started))
         self._record(indexed)
 
     def _is_done(self, original: Original, outcome: IngestOutcome | ProviderError, started: datetime) -> bool:
@@ -171,7 +176,7 @@ class _Batch:
         state = outcome.state
         if state.phase is DocumentPhase.FAILED:
             self._fail(document, state.error_code or ProviderError.code, retry=state.retryable)
-        elif state.phase is not DocumentPhase.DONE or state.chunk_count is None:
+        elif state.phase is not DocumentPhase.DONE or state.chunk_count is None or self._needs_map(state):
             self._keep(original, outcome, started)
         elif not state.chunk_count:
             self._refuse(Refusal(document=document, code=ParseCode.NO_TEXT.value, retry=False, is_text_gone=True))
@@ -180,11 +185,15 @@ class _Batch:
             return True
         return False
 
+    def _needs_map(self, state: DocumentState) -> bool:
+        """What is done there is not done before we know where its passages stand: see to it as for any other."""
+        return _is_read_there(self.kb) and bool(state.chunk_count)
+
     def _keep(self, original: Original, outcome: IngestOutcome, started: datetime) -> None:
         """The provider is at work on it: asked for from now on, never sent again."""
         former = original.document.pending_knowledge_id
         taken = Handed(
-            outcome=_indexed(original, outcome, started, stage="transferred"),
+            outcome=_indexed(self.kb, original, outcome, started, stage="transferred"),
             text_hash=outcome.text_hash,
             state=outcome.state,
         )
@@ -288,6 +297,10 @@ class _Batch:
         drop_provider_document(kb=self.kb, provider_document_id=provider_document_id)
 
 
+def _is_read_there(kb: KnowledgeBase) -> bool:
+    return kb.parsed_by == Reader.PROVIDER
+
+
 def _held_before(document: Document) -> set[str]:
     return {document.provider_knowledge_id, document.pending_knowledge_id} - {""}
 
@@ -313,10 +326,13 @@ def _request(kb: KnowledgeBase, original: Original) -> IngestRequest:
             "ownerDocumentId": owner_document_id(document.source_path),
             "ownerDocumentPath": document.source_path,
         },
+        original=Handover(open=partial(originals.stream, document)) if _is_read_there(kb) else None,
     )
 
 
-def _indexed(original: Original, outcome: IngestOutcome, started_at: datetime, *, stage: str = "indexing") -> Indexed:
+def _indexed(
+    kb: KnowledgeBase, original: Original, outcome: IngestOutcome, started_at: datetime, *, stage: str = "indexing"
+) -> Indexed:
     source_map, state = original.source_map, outcome.state
     facts = {"chunks": state.chunk_count, "duplicate": outcome.duplicate}
     step = Step(stage=stage, started_at=started_at, finished_at=timezone.now(), facts=facts)
@@ -328,7 +344,15 @@ def _indexed(original: Original, outcome: IngestOutcome, started_at: datetime, *
         chunk_count=state.chunk_count or 0,
         title=source_map.title or original.document.name,
         metadata={**source_map.meta, "lines": source_map.line_count, "pages": len(source_map.pages)},
-        locator={"resourceKind": source_map.kind.value, "mapState": "exact", "sourceHash": source_map.source_hash},
+        locator=_locator(kb, original),
         steps=(original.step, step),
         text_hash=outcome.text_hash,
     )
+
+
+def _locator(kb: KnowledgeBase, original: Original) -> dict[str, Any]:
+    source_map = original.source_map
+    facts = {"resourceKind": source_map.kind.value, "sourceHash": source_map.source_hash}
+    if _is_read_there(kb):
+        return {**facts, "mapState": "none", mapping.MAP: ""}
+    return {**facts, "mapState": "exact"}

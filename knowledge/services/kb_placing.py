@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from knowledge.models import ProviderKind, ProviderProfile
+from knowledge.models import ProviderKind, ProviderProfile, Reader
 from knowledge.selectors.profiles import ProfileChoice, choices_for
 from mnote.exceptions import Invalid
 from mnote.models import Workspace
 
 _ALIASES = {"local_fallback": ProviderKind.LOCAL.value}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexing:
+    """Where a knowledge base is to be indexed, for good, and who reads its files. What is empty is left to the
+    workspace."""
+
+    provider: str = ""
+    profile_id: str = ""
+    parsed_by: str = Reader.MNOTE
+
+
+ANYWHERE = Indexing()
 
 
 def profile_for(workspace: Workspace, *, provider: str = "", profile_id: str = "") -> ProviderProfile | None:

@@ -8,9 +8,10 @@ from typing import Any
 
 from django.db import transaction
 
-from knowledge.models import IndexStatus, KnowledgeBase
+from knowledge.models import IndexStatus, KnowledgeBase, Reader
 from knowledge.services import knowledge_bases, registry, sources
 from knowledge.services.forecasts import Choice
+from knowledge.services.kb_placing import Indexing
 from mnote.models import Role, Root, Workspace
 from mnote.principals import Principal
 from mnote.selectors import access
@@ -38,7 +39,7 @@ class Made:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
     """What somebody wants. `preset` is one of PRESETS; `is_paused` makes it without reading anything yet.
-    `provider` and `profile_id` are as in `knowledge_bases.create_kb`."""
+    `provider`, `profile_id` and `parsed_by` are as in `kb_placing.Indexing`."""
 
     name: str
     description: str
@@ -47,6 +48,7 @@ class Wish:
     is_paused: bool = False
     provider: str = ""
     profile_id: str = ""
+    parsed_by: str = Reader.MNOTE
 
 
 @transaction.atomic
@@ -61,8 +63,7 @@ def make_kb(*, principal: Principal, workspace: Workspace, root: Root, wish: Wis
         root=root,
         name=wish.name,
         description=wish.description,
-        provider=wish.provider,
-        profile_id=wish.profile_id,
+        indexing=Indexing(provider=wish.provider, profile_id=wish.profile_id, parsed_by=wish.parsed_by),
     )
     if wish.is_paused:
         knowledge_bases.set_paused(principal=principal, kb=kb, paused=True)

@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 from knowledge.exceptions import NameTaken
 from knowledge.models import KnowledgeBase, Pin, ProviderKind
 from knowledge.querysets import visible_kbs
-from knowledge.services import kb_placing
+from knowledge.services import kb_placing, rereading
+from knowledge.services.kb_placing import ANYWHERE, Indexing
 from mnote.exceptions import Invalid, NotFound
 from mnote.models import Role, Root, Workspace
 from mnote.principals import Principal
@@ -39,21 +40,22 @@ def create_kb(
     root: Root,
     name: str,
     description: str = "",
-    provider: str = "",
-    profile_id: str = "",
+    indexing: Indexing = ANYWHERE,
 ) -> KnowledgeBase:
-    """Create a knowledge base; needs the manager role. `provider` and `profile_id` say where it is indexed, for good;
-    empty leaves it to the workspace. Raises Invalid, NameTaken, Forbidden."""
+    """Create a knowledge base; needs the manager role. Raises Invalid, NameTaken, Forbidden."""
     access.require_role(principal, workspace, Role.MANAGER)
-    profile = kb_placing.profile_for(workspace, provider=provider, profile_id=profile_id)
+    profile = kb_placing.profile_for(workspace, provider=indexing.provider, profile_id=indexing.profile_id)
+    kind = profile.kind if profile else ProviderKind.LOCAL
+    rereading.check_reader(kind, indexing.parsed_by)
     kb = KnowledgeBase(
         owner=principal.user,
         workspace=workspace,
         root=root,
         name=_clean_name(name),
         description=description.strip()[:DESCRIPTION_MAX],
-        provider=profile.kind if profile else ProviderKind.LOCAL,
+        provider=kind,
         profile=profile,
+        parsed_by=indexing.parsed_by,
     )
     _save(kb)
     facts = {"profile": profile.name} if profile else {}
@@ -62,12 +64,17 @@ def create_kb(
 
 
 def update_kb(*, principal: Principal, kb: KnowledgeBase, **changes: Any) -> KnowledgeBase:
-    """Change name, description, default_tool_enabled or settings_json; needs the manager role."""
+    """Change name, description, default_tool_enabled, settings_json or parsed_by; needs the manager role. Another
+    reader has every file read anew."""
     access.require_role(principal, kb.workspace, Role.MANAGER)
+    rereading.check_reader(kb.provider, changes.get("parsed_by", kb.parsed_by))
     before = {name: getattr(kb, name) for name in changes}
     for name, value in changes.items():
         setattr(kb, name, _clean_name(value) if name == "name" else value)
-    _save(kb)
+    with transaction.atomic():
+        _save(kb)
+        if changes.get("parsed_by", kb.parsed_by) != before.get("parsed_by", kb.parsed_by):
+            rereading.request(kb=kb, principal=principal)
     audit.record(
         principal=principal,
         action="kb.update",
@@ -120,8 +127,7 @@ def duplicate_kb(*, principal: Principal, kb: KnowledgeBase, name: str) -> Knowl
         root=kb.root,
         name=name,
         description=kb.description,
-        provider=kb.provider,
-        profile_id=kb.profile_id or "",
+        indexing=Indexing(provider=kb.provider, profile_id=kb.profile_id or "", parsed_by=kb.parsed_by),
     )
     return update_kb(principal=principal, kb=copy, settings_json=kb.settings_json)
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import IO, TypeVar
 
 from django.utils import timezone
 
 from knowledge.models import Document
 from knowledge.parsing.base import ParseCode, ParseError
-from knowledge.parsing.source_map import SourceMap
+from knowledge.parsing.registry import kind_for_name
+from knowledge.parsing.source_map import ResourceKind, SourceMap
+from knowledge.providers.base import OriginalChanged
 from knowledge.scanner.fingerprint import ChangedWhileReading, Fingerprint, sha256_of
 from knowledge.services import parsing
 from knowledge.services.documents import MAX_ATTEMPTS, Step
@@ -29,6 +32,8 @@ log = logging.getLogger(__name__)
 
 #: A file whose parser died may have had bad luck; one whose parser dies each time is what kills it.
 _TRIES_OF_A_DEATH = 3
+#: What keeps us from reading a file and need not keep others.
+_OTHERS_MAY_READ = frozenset({ParseCode.NO_TEXT, ParseCode.PARSE_FAILED, ParseCode.PARSE_TIMEOUT})
 #: A file that lost its text keeps no old text in the index; other failures leave the older version searchable.
 _TEXT_IS_GONE = frozenset({ParseCode.EMPTY, ParseCode.NO_TEXT})
 
@@ -67,8 +72,11 @@ class _Hashed:
         return self.source_hash, self.document.name
 
 
-def read_all(claimed: Sequence[Document], beat: Callable[[], None]) -> Iterator[Original | Refusal]:
-    """Read files of one workspace in order; `beat` is called before each."""
+def read_all(
+    claimed: Sequence[Document], beat: Callable[[], None], *, by_provider: bool = False
+) -> Iterator[Original | Refusal]:
+    """Read files of one workspace in order; `beat` is called before each. `by_provider`: the provider reads them too,
+    so that what gives us no text is none yet without one."""
     hashed: list[_Hashed] = []
     for document in claimed:
         beat()
@@ -82,18 +90,39 @@ def read_all(claimed: Sequence[Document], beat: Callable[[], None]) -> Iterator[
     known = parsing.known_all(workspace_id=claimed[0].workspace_id, wanted=[each.key for each in hashed])
     for one in hashed:
         beat()
-        yield _original(one, known.get(one.key))
+        yield _original(one, known.get(one.key), by_provider=by_provider)
 
 
-def _original(hashed: _Hashed, known: SourceMap | None) -> Original | Refusal:
+@contextmanager
+def stream(document: Document) -> Iterator[IO[bytes]]:
+    """Open the file of a document for handing it over as it is. Raises OriginalChanged where it cannot be read."""
+    try:
+        with (
+            files.open_for_indexing(root=document.root, path=document.source_path) as opened,
+            os.fdopen(os.dup(opened.fd), "rb") as file,
+        ):
+            file.seek(0)
+            yield file
+    except (FilesError, OSError) as error:
+        raise OriginalChanged("the file cannot be read any more") from error
+
+
+def _original(hashed: _Hashed, known: SourceMap | None, *, by_provider: bool) -> Original | Refusal:
     source_map = known if known is not None else _guarded(hashed.document, _parsed)
     if isinstance(source_map, Refusal):
-        return source_map
-    if not source_map.blocks:
+        if not by_provider or source_map.code not in _OTHERS_MAY_READ:
+            return source_map
+        source_map = known = _unread(hashed)
+    elif not source_map.blocks:
         return _refusal(hashed.document, ParseError(ParseCode.NO_TEXT, "nothing to index"))
     facts = {"blocks": len(source_map.blocks), "parser": source_map.provider}
     step = Step(stage="reading", started_at=hashed.started_at, finished_at=timezone.now(), facts=facts)
     return Original(document=hashed.document, source_map=source_map, is_new=known is None, step=step)
+
+
+def _unread(hashed: _Hashed) -> SourceMap:
+    kind = kind_for_name(hashed.document.name) or ResourceKind.TEXT
+    return SourceMap(provider="", model_version="", kind=kind, source_hash=hashed.source_hash, text="", blocks=())
 
 
 def _hashed(document: Document) -> _Hashed:

@@ -7,31 +7,51 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from knowledge.citations.lines import LineIndex, lines_of
-from knowledge.citations.locators import Locator, MapState, Resource, locate, whole_resource
+from knowledge.citations.locators import (
+    Locator,
+    MapState,
+    Resource,
+    degraded,
+    locate,
+    locate_several,
+    whole_resource,
+)
 from knowledge.citations.quotes import QuoteAnchor, QuoteFinder
 from knowledge.citations.sentences import whole_sentences
+from knowledge.mapping.document_map import NOT_MAPPED, DocumentMap, Mapped
 from knowledge.models import Document
 from knowledge.parsing.source_map import ResourceKind, SourceMap
 from knowledge.providers.base import Chunk, KnowledgeProvider, SearchHit
-from knowledge.services import artifacts, parsing
+from knowledge.providers.originals import ReadsOriginals
+from knowledge.services import artifacts, mapping, parsing
 
 
 @dataclass(frozen=True, kw_only=True)
 class Placer:
-    """Places passages that `provider` cut of one document's text. `source_map` is None where our text is not kept."""
+    """Places passages that `provider` cut of one document's text. `source_map` is None where our text is not kept.
+
+    Where the provider read the file itself (`is_read_by_provider`), only the `document_map` tells places.
+    """
 
     provider: KnowledgeProvider
     source_map: SourceMap | None
     resource: Resource
     kind: ResourceKind
     source_hash: str
+    is_read_by_provider: bool = False
+    document_map: DocumentMap | None = None
 
     def place(self, passage: SearchHit | Chunk) -> Locator | None:
-        """Return the place of a passage, its quote cut from our text; None unless it stands there."""
+        """Return the place of a passage, its quote cut from our text; None unless it stands there. Of a file that the
+        provider read the place may be degraded; None then means that the passage holds no word of the file."""
+        if self.is_read_by_provider:
+            return self._mapped(self._on_map(passage))
         return self._located(self._chars(passage))
 
     def cite(self, passage: SearchHit | Chunk) -> Locator | None:
         """Return the same as a citation: what another has cut in the middle of a sentence is made whole."""
+        if self.is_read_by_provider:
+            return self._mapped(self._on_map(passage), sentences=True)
         chars = self._chars(passage)
         if chars is not None and self.source_map is not None and self.is_foreign:
             chars = whole_sentences(self.source_map, *chars)
@@ -47,6 +67,11 @@ class Placer:
         """Whether passages hold the provider's words, not ours."""
         return self.provider.capabilities.cuts_itself
 
+    @property
+    def is_told_by_text(self) -> bool:
+        """Whether a passage without a place is none of this document's text."""
+        return self.is_foreign and (self.is_read_by_provider or self.source_map is not None)
+
     @cached_property
     def _lines(self) -> LineIndex:
         return lines_of(self.source_map.text if self.source_map else "")
@@ -59,6 +84,32 @@ class Placer:
         if self.source_map is None:
             return None
         return self.provider.place(self.source_map.text, passage) or self._elsewhere(passage)
+
+    def _on_map(self, passage: SearchHit | Chunk) -> Mapped:
+        if self.document_map is None or not isinstance(self.provider, ReadsOriginals):
+            return NOT_MAPPED
+        return self.document_map.passages.get(self.provider.key_of(passage), NOT_MAPPED)
+
+    def _mapped(self, mapped: Mapped, *, sentences: bool = False) -> Locator | None:
+        if mapped.state is MapState.NO_TEXT:
+            return None
+        if not mapped.spans or self.source_map is None or not self._is_of_this_text:
+            state = MapState.PAGE if mapped.page is not None else mapped.state
+            is_known = state in (MapState.PAGE, MapState.AMBIGUOUS)
+            return degraded(self.nowhere, state if is_known else MapState.NONE, page=mapped.page)
+        chars = list(mapped.spans)
+        if mapped.state is MapState.EXACT:
+            chars = [whole_sentences(self.source_map, *chars[0])] if sentences and len(chars) == 1 else chars
+        found = locate_several(
+            self.source_map, self.resource, lines=[self._lines.range_of(*each) for each in chars], chars=chars
+        )
+        return found if mapped.state is MapState.EXACT else degraded(found, mapped.state, page=mapped.page)
+
+    @property
+    def _is_of_this_text(self) -> bool:
+        """Whether the map points into the text as it is parsed today."""
+        ours, drawn = self.source_map, self.document_map
+        return ours is not None and drawn is not None and drawn.text_of == (ours.provider, ours.model_version)
 
     def _located(self, chars: tuple[int, int] | None) -> Locator | None:
         if self.source_map is None or chars is None:
@@ -80,10 +131,12 @@ class Placers:
     _maps: dict[tuple[str, str], SourceMap | None] = field(default_factory=dict)
     _names: dict[str, str] = field(default_factory=dict)
     _made: dict[str, Placer] = field(default_factory=dict)
+    _drawn: dict[str, DocumentMap] = field(default_factory=dict)
 
     def prepare(self, documents: Iterable[Document]) -> None:
         """Fetch texts and names of documents of one workspace."""
         rows = list(documents)
+        self._drawn |= mapping.maps_of(row for row in rows if row.pk not in self._drawn)
         wanted = {(row.indexed_hash, row.name) for row in rows} - self._maps.keys()
         if not wanted:
             return
@@ -111,4 +164,6 @@ class Placers:
             resource=resource,
             kind=ResourceKind(document.citation_locator_json.get("resourceKind", ResourceKind.TEXT)),
             source_hash=document.indexed_hash,
+            is_read_by_provider=mapping.is_read_by_provider(document),
+            document_map=self._drawn.get(document.pk),
         )

@@ -302,7 +302,7 @@ def _reference(found: Found, rows: Sequence[Document], placers: Placers) -> Refe
     assert found.part.provider is not None  # noqa: S101 it has answered
     placer = placers.of(document, found.part.provider)
     locator = placer.cite(found.hit)
-    if locator is None and placer.is_foreign and placer.source_map is not None:
+    if locator is None and placer.is_told_by_text:
         return None
     also_at = tuple(dict.fromkeys(row.source_path for row in others if row.source_path != document.source_path))
     return references.at(

@@ -13,17 +13,19 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from knowledge.citations.locators import MapState
 from knowledge.file_words import type_word
 from knowledge.models import Document, IndexStatus
 from knowledge.parsing.registry import parser_for, type_for_name
 from knowledge.parsing.source_map import SourceMap
+from knowledge.place_words import DOCUMENT_PLACES
 from knowledge.reasons import Reason, reason_for
 from knowledge.selectors import lamps
 from knowledge.selectors.document_facts import equals_of
 from knowledge.selectors.document_lists import Neighbours
 from knowledge.selectors.kb_folders import places_of
 from knowledge.selectors.lamps import KbState
-from knowledge.services import artifacts
+from knowledge.services import artifacts, mapping
 from knowledge.views.addresses import files_url, page_image_url, pane_url, raw_url
 from knowledge.views.choosing import number_of
 from knowledge.views.document_text import ChunksTab, TextTab
@@ -213,6 +215,21 @@ class DocumentView:
     @property
     def lines(self) -> int:
         return int(self.document.metadata_json.get("lines") or 0)
+
+    @property
+    def places(self) -> str | Promise:
+        """How exactly its passages are known to stand, where the indexing service read the file."""
+        document = self.document
+        if not document.is_searchable or not mapping.is_read_by_provider(document):
+            return ""
+        return DOCUMENT_PLACES[mapping.facts_of(document.citation_locator_json)[0]]
+
+    @property
+    def place_counts(self) -> tuple[int, int]:
+        """How many passages have their exact place, of how many with words."""
+        counts = mapping.facts_of(self.document.citation_locator_json)[1]
+        counts.pop(MapState.NO_TEXT, None)
+        return counts.get(MapState.EXACT, 0), sum(counts.values())
 
     @property
     def short_hash(self) -> str:

@@ -7,8 +7,9 @@ from functools import cached_property
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from knowledge.models import ProviderKind
+from knowledge.models import ProviderKind, Reader
 from knowledge.selectors.profiles import ProfileChoice, choices_for
+from knowledge.services.rereading import READS_ITSELF
 from mnote.models import Workspace
 
 _HERE = ProviderKind.LOCAL.value
@@ -38,12 +39,30 @@ class IndexPlaces:
         """Say why a place that was offered cannot be had any more; "" when it can."""
         return next((_refusal(each) for each in self._profiles if each.profile.pk == chosen and not each.is_usable), "")
 
+    @property
+    def any_reads_itself(self) -> bool:
+        """Whether a service that can be chosen may read the files itself."""
+        return any(each.is_usable and each.profile.kind in READS_ITSELF for each in self._profiles)
+
+    def reading_refusal(self, chosen: str, parsed_by: str) -> str:
+        """Say why the files cannot be read by whom they were to be; "" when they can."""
+        if parsed_by != Reader.PROVIDER or self._reads_itself(chosen):
+            return ""
+        return _("Only an indexing service outside can read files itself.")
+
+    def _reads_itself(self, chosen: str) -> bool:
+        return any(each.profile.pk == chosen and each.profile.kind in READS_ITSELF for each in self._profiles)
+
     def completed(self, given: QueryDict) -> QueryDict:
-        """Return what was sent with a place that the workspace has: people may come back for another workspace."""
-        if not self.choices or given.get("place") in dict(self.choices):
+        """Return what was sent with a place that the workspace has, and with a reader: people may come back for another
+        workspace."""
+        if not self.choices:
             return given
         data = given.copy()
-        data["place"] = self.choices[0][0]
+        if given.get("place") not in dict(self.choices):
+            data["place"] = self.choices[0][0]
+        if given.get("parsed_by") not in Reader.values:
+            data["parsed_by"] = Reader.MNOTE
         return data
 
     @staticmethod

@@ -3,7 +3,7 @@ carry the state, so it works without scripts; nothing is stored before the end."
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from knowledge.exceptions import NameTaken
 from knowledge.file_words import TYPE_WORDS
 from knowledge.forms import BasicsForm
-from knowledge.models import KnowledgeBase
+from knowledge.models import KnowledgeBase, Reader
 from knowledge.parsing.file_types import gives_text
 from knowledge.reasons import reason_for
 from knowledge.scanner.ignore import ignore_reason
@@ -102,6 +102,7 @@ def _create(request: HttpRequest, flow: Flow, *, is_paused: bool) -> HttpRespons
         preset=data["preset"],
         choices=flow.choices,
         is_paused=is_paused,
+        parsed_by=data.get("parsed_by") or Reader.MNOTE,
         **IndexPlaces.wish(data.get("place", "")),
     )
     try:
@@ -300,7 +301,9 @@ class Flow:
             self.step = "sources"
             self.problems.append(_("Choose at least one folder or file."))
             return False
-        if refusal := self.places.refusal(self._given.get("place", "") if self._given else ""):
+        given: Mapping[str, str] = self._given or {}
+        place, reader = given.get("place", ""), given.get("parsed_by", "")
+        if refusal := self.places.refusal(place) or self.places.reading_refusal(place, reader):
             self.problems.append(refusal)
             return False
         return True

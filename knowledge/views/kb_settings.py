@@ -13,8 +13,9 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from knowledge.exceptions import NameTaken
-from knowledge.forms import SettingsForm, SyncForm
+from knowledge.forms import ReadingForm, SettingsForm, SyncForm
 from knowledge.services import knowledge_bases, sources
+from knowledge.services.rereading import READS_ITSELF
 from knowledge.views.kb_frame import KBFrame
 from mnote.exceptions import Invalid
 from mnote.models import Role
@@ -31,6 +32,8 @@ def settings(request: HttpRequest, kb_id: str) -> HttpResponse:
         return _page(request, frame)
     if request.POST.get("section") == "sync":
         return _save_sync(request, frame)
+    if request.POST.get("section") == "reading" and frame.kb.provider in READS_ITSELF:
+        return _save_reading(request, frame)
     form = SettingsForm(request.POST)
     if not form.is_valid():
         return _page(request, frame, form=form, status=422)
@@ -64,6 +67,17 @@ def _save_sync(request: HttpRequest, frame: KBFrame) -> HttpResponse:
     return redirect("knowledge:kb-settings", kb.pk)
 
 
+def _save_reading(request: HttpRequest, frame: KBFrame) -> HttpResponse:
+    form = ReadingForm(request.POST)
+    if not form.is_valid():
+        return _page(request, frame, reading_form=form, status=422)
+    is_other = form.cleaned_data["parsed_by"] != frame.kb.parsed_by
+    knowledge_bases.update_kb(principal=frame.principal, kb=frame.kb, **form.cleaned_data)
+    words = _("The settings were saved; every file is read anew.") if is_other else _("The settings were saved.")
+    messages.success(request, words)
+    return redirect("knowledge:kb-settings", frame.kb.pk)
+
+
 def _page(request: HttpRequest, frame: KBFrame, *, status: int = 200, **given: Any) -> HttpResponse:
     kb = frame.kb
     names = ("name", "description", "default_tool_enabled")
@@ -73,4 +87,6 @@ def _page(request: HttpRequest, frame: KBFrame, *, status: int = 200, **given: A
         "form": SettingsForm(initial={name: getattr(kb, name) for name in names}),
         "sync_form": SyncForm(initial=SyncForm.initial_of(kb.settings_json.get(RULES_KEY, {}))),
     }
+    if kb.provider in READS_ITSELF:
+        context["reading_form"] = ReadingForm(initial={"parsed_by": kb.parsed_by})
     return render(request, "knowledge/kb_settings.html", context | given, status=status)

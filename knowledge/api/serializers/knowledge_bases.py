@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from knowledge.api.fields import Flag, JSONObject, Text
 from knowledge.api.scope import MAX_ID, ScopeSerializer
-from knowledge.models import IndexStatus
+from knowledge.models import IndexStatus, Reader
 from knowledge.selectors.counts import KBCounts
 from knowledge.selectors.kb_lists import KBCard
 from knowledge.services.knowledge_bases import DESCRIPTION_MAX, NAME_MAX
@@ -64,6 +64,11 @@ class KnowledgeBaseSerializer(CamelSerializer):
         allow_null=True,
         help_text="The connection it is indexed over; null for the embedded index.",
     )
+    parsed_by = serializers.ChoiceField(
+        Reader.choices,
+        source="kb.parsed_by",
+        help_text="Who reads its files: MNote, or the provider, from the originals; places may be less exact then.",
+    )
     provider_knowledge_base_id = serializers.CharField(source="kb.provider_kb_id")
     owner = serializers.CharField(source="kb.owner.shown_name")
     role = serializers.ChoiceField(Role.choices, allow_null=True)
@@ -89,21 +94,25 @@ class KnowledgeBaseSerializer(CamelSerializer):
 
 class NewKnowledgeBaseSerializer(ScopeSerializer):
     """Without `rootUri` it belongs to the first root. Without `provider` and `profileId` it is indexed over the first
-    provider profile of the workspace, embedded where there is none; `provider` "local" means embedded. For good."""
+    provider profile of the workspace, embedded where there is none; `provider` "local" means embedded. For good.
+    `parsedBy` "provider" lets a provider outside read the files itself; it can be changed later."""
 
     name = Text(max_length=NAME_MAX)
     description = Text(max_length=DESCRIPTION_MAX, required=False, allow_blank=True)
     provider = Text(max_length=MAX_ID, required=False)
     profile_id = Text(max_length=MAX_ID, required=False)
+    parsed_by = serializers.ChoiceField(Reader.choices, required=False)
 
 
 class KnowledgeBaseChangesSerializer(CamelSerializer):
-    """What is absent stays. `settings` replaces the whole object."""
+    """What is absent stays. `settings` replaces the whole object. Another `parsedBy` has every file read anew; search
+    finds the old reading of each until the new one is done."""
 
     name = Text(max_length=NAME_MAX, required=False)
     description = Text(max_length=DESCRIPTION_MAX, required=False, allow_blank=True)
     default_tool_enabled = Flag(required=False)
     is_paused = Flag(required=False)
+    parsed_by = serializers.ChoiceField(Reader.choices, required=False)
     settings = JSONObject(required=False)
 
 

@@ -10,8 +10,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from knowledge.api.fields import MAX_PATH, PathText, Text, Texts
+from knowledge.citations.locators import MapState
 from knowledge.models import Document, DocumentEvent, IndexStatus
+from knowledge.place_words import DOCUMENT_PLACES
 from knowledge.reasons import reason_for
+from knowledge.services import mapping
 from mnote.api.serializers import CamelSerializer
 
 MAX_TAG = 80
@@ -27,6 +30,15 @@ class ReasonSerializer(CamelSerializer):
     sentence = serializers.CharField()
     next_step = serializers.CharField()
     detail = serializers.CharField(required=False)
+
+
+class PlacesSerializer(CamelSerializer):
+    """How exactly the passages are known to stand in a file that the provider read: over all, and how many passages
+    have which state. Null for a source that MNote read: its places are exact."""
+
+    map_state = serializers.ChoiceField([state.value for state in MapState])
+    sentence = serializers.CharField()
+    counts = serializers.DictField(child=serializers.IntegerField())
 
 
 class SourceSerializer(CamelSerializer):
@@ -53,6 +65,7 @@ class SourceSerializer(CamelSerializer):
     attempts = serializers.IntegerField()
     next_try_at = serializers.DateTimeField(allow_null=True)
     tags = serializers.SerializerMethodField()
+    places = serializers.SerializerMethodField()
     mnote_resource_id = serializers.CharField(source="resource_id", allow_null=True)
     missing_since = serializers.DateTimeField(allow_null=True)
     indexed_at = serializers.DateTimeField(allow_null=True)
@@ -79,6 +92,13 @@ class SourceSerializer(CamelSerializer):
             "nextStep": str(reason.next_step),
             **detail,
         }
+
+    @extend_schema_field(PlacesSerializer(allow_null=True))
+    def get_places(self, document: Document) -> dict[str, Any] | None:
+        if not document.is_searchable or not mapping.is_read_by_provider(document):
+            return None
+        state, counts = mapping.facts_of(document.citation_locator_json)
+        return {"mapState": state.value, "sentence": str(DOCUMENT_PLACES[state]), "counts": counts}
 
     def get_tags(self, document: Document) -> list[str]:
         return [str(tag) for tag in document.tags_json]

@@ -26,11 +26,12 @@ from knowledge.api.serializers.knowledge_bases import (
     WorkspaceSerializer,
     changes_of,
 )
-from knowledge.models import DocumentTag, KnowledgeBase
+from knowledge.models import DocumentTag, KnowledgeBase, Reader
 from knowledge.querysets import readable_in_kb, visible_kbs
 from knowledge.selectors.kb_lists import cards_for
 from knowledge.selectors.profiles import choices_for
 from knowledge.services import knowledge_bases, sources, versions
+from knowledge.services.kb_placing import Indexing
 from mnote.api.idempotency import HEADER, Made, idempotent
 from mnote.api.pagination import KeysetPagination
 from mnote.api.permissions import principal_of
@@ -80,8 +81,11 @@ class KnowledgeBasesView(WritingView, GenericAPIView[KnowledgeBase]):
             root=place.root_or_first(),
             name=data["name"],
             description=data.get("description", ""),
-            provider=data.get("provider", ""),
-            profile_id=data.get("profile_id", ""),
+            indexing=Indexing(
+                provider=data.get("provider", ""),
+                profile_id=data.get("profile_id", ""),
+                parsed_by=data.get("parsed_by", Reader.MNOTE),
+            ),
         )
         body = KnowledgeBaseSerializer(card_of(principal, kb)).data
         where = reverse("knowledge-api:kb", args=[kb.id])

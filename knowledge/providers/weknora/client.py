@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import IO, Any, Generic, TypeVar
 from urllib.parse import quote
 
 from knowledge.providers.base import ProviderProtocolError
 from knowledge.providers.weknora import transport
+from knowledge.providers.weknora.multipart import Multipart
 from knowledge.providers.weknora.rows import (
     ChunkRow,
     DocumentRow,
@@ -104,14 +105,17 @@ class Client:
 
     # documents
 
-    def upload(self, kb_id: str, *, name: str, body: bytes, metadata: Mapping[str, str]) -> DocumentRow:
-        """Raises Duplicate for bytes that are there. Not repeated: the answer may be lost and the document not."""
+    def upload(self, kb_id: str, *, name: str, file: IO[bytes], size: int, metadata: Mapping[str, str]) -> DocumentRow:
+        """Send a file of this size as a stream. Raises Duplicate for bytes that are there. Not repeated: the answer may
+        be lost and the document not."""
+        fields = {"fileName": name, "metadata": json.dumps(dict(metadata)), "channel": "api"}
+        form = Multipart(fields, file, size=size)
         answer = self._line.call(
             "POST",
             f"{_API}/knowledge-bases/{kb_id}/knowledge/file",
             timeouts=transport.UPLOAD,
-            files={"file": ("document", body, "application/octet-stream")},
-            data={"fileName": name, "metadata": json.dumps(dict(metadata)), "channel": "api"},
+            body=form,
+            headers=form.headers,
         )
         return document_row(_data(answer))
 

@@ -42,7 +42,8 @@ class WeKnoraConfig:
     """One server, one tenant, one key. The key appears in no repr.
 
     `documents_at_once` holds for edition standard; lite always gets one. `vector_threshold` keeps passages out that
-    have nothing in common with a query; the server's own default for chats.
+    have nothing in common with a query; the server's own default for chats. `max_original_bytes` is the server's own
+    limit as it comes.
     """
 
     url: str
@@ -55,6 +56,7 @@ class WeKnoraConfig:
     documents_at_once: int = 4
     calls_at_once: int = 8
     max_text_bytes: int = 8 * 1024 * 1024
+    max_original_bytes: int = 50 * 1024 * 1024
     vector_threshold: float = 0.15
     chunk_size: int = 512
     chunk_overlap: int = 80

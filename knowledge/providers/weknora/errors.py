@@ -67,7 +67,9 @@ class TextTooLarge(ProviderRejected):
 
 
 class TypeRefused(ProviderRejected):
-    code = "unsupported_type"
+    """The server reads no files of this type."""
+
+    code = "provider-type"
 
 
 class QuotaUsedUp(ProviderUnavailable):

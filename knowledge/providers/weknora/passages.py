@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from knowledge.mapping.converted import Converted
 from knowledge.providers.base import Chunk, ChunkPage, SearchHit
 from knowledge.providers.weknora.client import MAX_CHUNKS, Client
+from knowledge.providers.weknora.conversion import put_together
 from knowledge.providers.weknora.locate import fits, locate
 from knowledge.providers.weknora.prepare import Shifts, prepare
 from knowledge.providers.weknora.rows import ChunkRow, DocumentRow
 from knowledge.providers.weknora.sending import SHIFTS
 
 NOWHERE = (-1, -1)
+#: A document of more passages than this is not read back.
+_MOST_PAGES = 300
 
 
 def page(client: Client, row: DocumentRow, *, offset: int, limit: int, ends: float) -> ChunkPage:
@@ -42,6 +46,17 @@ def proven(text: str, passage: SearchHit | Chunk) -> tuple[int, int] | None:
     prepared = prepare(text)
     found = locate(prepared.text, passage.content, passage.provider_start, passage.provider_end)
     return None if found is None else prepared.shifts.to_ours(*found)
+
+
+def converted(client: Client, row: DocumentRow) -> Converted:
+    """Return the server's own reading of a document from all its passages; empty where there are too many."""
+    rows: list[ChunkRow] = []
+    for at in range(1, _MOST_PAGES + 1):
+        found = client.chunks(row.id, page=at)
+        rows += found.rows
+        if at * MAX_CHUNKS >= found.total:
+            return put_together(rows, row.file_type)
+    return Converted(text="", pieces=())
 
 
 def chunk_of(row: ChunkRow, document: DocumentRow) -> Chunk:

@@ -1,4 +1,5 @@
-"""A WeKnora server as a knowledge provider. We parse, it splits, indexes and finds; its words end in this package."""
+"""A WeKnora server as a knowledge provider. We parse, or it does where that is wanted; it splits, indexes and finds.
+Its words end in this package."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from knowledge.mapping.converted import Converted
 from knowledge.providers.base import (
     Capabilities,
     Check,
@@ -26,7 +28,7 @@ from knowledge.providers.base import (
     SearchRequest,
     Stage,
 )
-from knowledge.providers.weknora import checking, deletion, passages, polling, search, timeline, uploads
+from knowledge.providers.weknora import checking, conversion, deletion, passages, polling, search, timeline, uploads
 from knowledge.providers.weknora.config import WeKnoraConfig
 from knowledge.providers.weknora.connection import Connection
 from knowledge.providers.weknora.errors import KeyLimited, ModelMissing, NotThere, OutOfScope
@@ -51,6 +53,7 @@ class WeKnoraProvider:
 
     def __init__(self, config: WeKnoraConfig, limiter: Limiter) -> None:
         self.capabilities = Capabilities(
+            takes_originals=True,
             needs_polling=True,
             can_cancel=True,
             has_timeline=True,
@@ -97,6 +100,13 @@ class WeKnoraProvider:
 
     def place(self, text: str, passage: SearchHit | Chunk) -> tuple[int, int] | None:
         return passages.proven(text, passage)
+
+    def converted(self, kb: KBRef, document: ProviderDocumentId) -> Converted:
+        row = self._row(kb, document)
+        return Converted(text="", pieces=()) if row is None else passages.converted(self._client, row)
+
+    def key_of(self, passage: SearchHit | Chunk) -> str:
+        return conversion.key_of(passage.content, passage.provider_start, passage.provider_end)
 
     def chunks(self, kb: KBRef, document: ProviderDocumentId, *, offset: int, limit: int) -> ChunkPage:
         ends = _soon()

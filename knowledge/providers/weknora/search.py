@@ -18,6 +18,7 @@ from knowledge.providers.base import (
 )
 from knowledge.providers.weknora.client import Query
 from knowledge.providers.weknora.connection import Connection
+from knowledge.providers.weknora.conversion import says_something
 from knowledge.providers.weknora.errors import NotThere
 from knowledge.providers.weknora.passages import hinted
 from knowledge.providers.weknora.prepare import has_words
@@ -125,7 +126,7 @@ def _ask(asking: _Asking, kb: KBRef, count: int) -> _Found:
 
 
 def _is_passage(row: HitRow) -> bool:
-    return row.chunk.type == "text" and has_words(row.chunk.content)
+    return row.chunk.type == "text" and says_something(row.chunk.content)
 
 
 def _in_order(rows: Iterable[HitRow]) -> list[HitRow]:

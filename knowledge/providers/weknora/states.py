@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from knowledge.providers.base import DocumentPhase, DocumentState, ProviderDocumentId
 from knowledge.providers.weknora.client import MAX_CHUNKS, MAX_IDS, Client
 from knowledge.providers.weknora.config import Pace
+from knowledge.providers.weknora.conversion import says_something
 from knowledge.providers.weknora.errors import NotThere
 from knowledge.providers.weknora.failures import failure_of, is_final
-from knowledge.providers.weknora.prepare import has_words
 from knowledge.providers.weknora.rows import OURS, DocumentRow
 
 _PHASES = {
@@ -66,7 +66,7 @@ class Counter:
             except NotThere:
                 return Counted(0, has_words=False)
             total = max(total, found.total)
-            if any(has_words(chunk.content) for chunk in found.rows):
+            if any(says_something(chunk.content) for chunk in found.rows):
                 return Counted(total, has_words=True)
             if page * MAX_CHUNKS >= total:
                 break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 from knowledge.providers.base import (
@@ -9,6 +10,7 @@ from knowledge.providers.base import (
     DocumentState,
     IngestOutcome,
     IngestRequest,
+    OriginalChanged,
     ProviderDocumentId,
     ProviderError,
     ProviderProtocolError,
@@ -26,11 +28,12 @@ from knowledge.providers.weknora.states import is_hopeless, plain_state, rows_by
 
 def ingest(connection: Connection, request: IngestRequest) -> IngestOutcome:
     """Send a content, or find it sent. The document is seldom done when this returns."""
-    if not has_words(request.source_map.text):
+    if request.original is None and not has_words(request.source_map.text):
         return IngestOutcome(state=_not_sent())
     parcel = pack(request)
-    if len(parcel.body) > connection.config.max_text_bytes:
-        raise TextTooLarge("the text is larger than we send to this server")
+    config = connection.config
+    if parcel.size > (config.max_original_bytes if parcel.is_original else config.max_text_bytes):
+        raise TextTooLarge("it is larger than what we send to this server")
     with connection.turn(parcel.content_key):
         return _ingest(connection, parcel, request.known_id)
 
@@ -80,15 +83,27 @@ def _send(connection: Connection, parcel: Parcel) -> IngestOutcome:
 def _upload(connection: Connection, parcel: Parcel) -> DocumentRow:
     """Raises Duplicate. An answer that was lost is looked for: the document may be there nevertheless."""
     try:
-        row = connection.client.upload(parcel.kb_id, name=parcel.name, body=parcel.body, metadata=parcel.metadata)
+        with parcel.open() as file:
+            row = connection.client.upload(
+                parcel.kb_id, name=parcel.name, file=file, size=parcel.size, metadata=parcel.metadata
+            )
     except (ProviderUnavailable, ProviderProtocolError):
         found = _arrived(connection, parcel)
         if found is None:
             raise
         return found
     if not parcel.is_in(row):
-        raise ProviderProtocolError("the server stored something else than was sent")
+        raise _stored_otherwise(connection, parcel, row)
     return row
+
+
+def _stored_otherwise(connection: Connection, parcel: Parcel, row: DocumentRow) -> ProviderError:
+    """A file that was written while it was sent is taken away again, and sent anew when it stands still."""
+    if not parcel.is_original:
+        return ProviderProtocolError("the server stored something else than was sent")
+    with suppress(ProviderError):
+        delete(connection, row)
+    return OriginalChanged("the file was changed while it was sent")
 
 
 def _arrived(connection: Connection, parcel: Parcel) -> DocumentRow | None:

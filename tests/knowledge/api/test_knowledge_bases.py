@@ -261,6 +261,29 @@ def test_new_base_can_be_put_on_a_provider_profile(library: Library) -> None:
     assert library.people.client("carol").get(one(library)).json()["providerProfile"] is None
 
 
+def test_base_on_a_profile_can_let_its_provider_read_the_files(library: Library) -> None:
+    profile = ProviderProfileFactory(workspaces=[library.people.workspace])
+    client = library.people.client("alice")
+
+    made = post(client, URL, {**library.scope, "name": "Scans", "profileId": profile.pk, "parsedBy": "provider"}).json()
+    changed = send(client, "PATCH", f"{URL}/{made['id']}", {"parsedBy": "mnote"}).json()
+
+    assert (made["parsedBy"], changed["parsedBy"]) == ("provider", "mnote")
+    assert Job.objects.filter(kind="knowledge.reread_kb", kb_id=made["id"]).count() == 1
+    assert send(client, "PATCH", f"{URL}/{made['id']}", {"parsedBy": "nobody"}).status_code == 400
+
+
+def test_embedded_base_is_read_by_mnote_alone(library: Library) -> None:
+    client = library.people.client("alice")
+
+    new = post(client, URL, {**library.scope, "name": "Here", "provider": "local", "parsedBy": "provider"})
+    old = send(client, "PATCH", one(library), {"parsedBy": "provider"})
+
+    assert [(each.status_code, each.json()["errors"]["parsedBy"][0]["code"]) for each in (new, old)] == [
+        (400, "provider_cannot_read")
+    ] * 2
+
+
 def test_list_of_bases_loads_profiles_with_them(library: Library, django_assert_max_num_queries: Any) -> None:
     for _ in range(3):
         profile = ProviderProfileFactory(workspaces=[library.people.workspace])

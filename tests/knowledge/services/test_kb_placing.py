@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from knowledge.models import KnowledgeBase, ProviderKind, ProviderProfile
 from knowledge.services import intake, knowledge_bases, status
+from knowledge.services.kb_placing import Indexing
 from mnote.exceptions import Invalid
 from tests.factories.knowledge import ProviderProfileFactory
 from tests.people import People
@@ -20,8 +21,9 @@ def library(people: People) -> ProviderProfile:
 
 
 def create(people: People, **wish: str) -> KnowledgeBase:
+    alice, indexing = people.principal("alice"), Indexing(**wish)
     return knowledge_bases.create_kb(
-        principal=people.principal("alice"), workspace=people.workspace, root=people.root, name="New", **wish
+        principal=alice, workspace=people.workspace, root=people.root, name="New", indexing=indexing
     )
 
 
@@ -110,11 +112,11 @@ def test_archived_profile_counts_as_none(people: People, library: ProviderProfil
 
 def test_copy_lies_where_the_original_lies(people: People, library: ProviderProfile) -> None:
     there = create(people)
+    alice, local = people.principal("alice"), Indexing(provider="local")
     here = knowledge_bases.create_kb(
-        principal=people.principal("alice"), workspace=people.workspace, root=people.root, name="Here", provider="local"
+        principal=alice, workspace=people.workspace, root=people.root, name="Here", indexing=local
     )
 
-    alice = people.principal("alice")
     assert knowledge_bases.duplicate_kb(principal=alice, kb=there, name="Copy").profile == library
     assert knowledge_bases.duplicate_kb(principal=alice, kb=here, name="Copy here").provider == ProviderKind.LOCAL
 

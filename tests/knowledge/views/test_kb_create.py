@@ -292,3 +292,41 @@ def test_place_that_broke_meanwhile_makes_nothing_elsewhere(folder: People) -> N
     assert places(answer) == {"local": True}
     assert "cannot be chosen now" in answer.text
     assert not KnowledgeBase.objects.exists()
+
+
+def test_review_asks_who_reads_the_files_where_a_service_can(folder: People) -> None:
+    assert 'name="parsed_by"' not in review(folder).text
+    ProviderProfileFactory(name="Library", workspaces=[folder.workspace])
+
+    answer = html.fromstring(review(folder).text)
+
+    assert answer.xpath("//input[@type='radio'][@name='parsed_by'][@checked]/@value") == ["mnote"]
+
+
+def test_knowledge_base_is_read_by_whom_was_chosen(folder: People) -> None:
+    profile = ProviderProfileFactory(name="Library", workspaces=[folder.workspace])
+    wanted = {"step": "review", "go": "create", "chosen": "notes:notes", "parsed_by": "provider"}
+
+    answer = post(folder, **wanted, place="local")
+    assert "Only an indexing service outside can read files itself." in answer.text
+    assert not KnowledgeBase.objects.exists()
+    post(folder, **wanted, place=profile.pk)
+
+    assert KnowledgeBase.objects.get().parsed_by == "provider"
+
+
+def test_settings_offer_another_reader_only_on_a_service(folder: People) -> None:
+    profile = ProviderProfileFactory(name="Library", workspaces=[folder.workspace])
+    post(folder, step="review", go="create", chosen="notes:notes", place=profile.pk)
+    kb, client = KnowledgeBase.objects.get(), folder.client("alice")
+    address = reverse("knowledge:kb-settings", args=[kb.pk])
+
+    assert 'name="parsed_by"' in client.get(address).text
+    answer = client.post(address, {"section": "reading", "parsed_by": "provider"}, follow=True)
+    kb.refresh_from_db()
+    assert "every file is read anew" in answer.text
+    assert kb.parsed_by == "provider"
+
+    assert client.post(address, {"section": "reading", "parsed_by": "nobody"}).status_code == 422
+    KnowledgeBase.objects.update(provider="local", profile=None)
+    assert 'name="parsed_by"' not in client.get(address).text

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import pytest
 from django.urls import reverse
 
-from knowledge.models import ProviderOutage
+from knowledge.models import KnowledgeBase, ProviderOutage
 from tests.knowledge.outside import level, move_to, profile_of
 from tests.knowledge.vault import Vault
 from tests.stubs.weknora import WeKnoraStub, weknora_stub
 from tests.stubs.weknora_replies import Reply
+from tests.weknora_documents import recorded, teach
 
 DOWN = Reply(status=503, body=b"{}")
 
@@ -104,3 +105,35 @@ def test_api_names_what_could_not_be_searched(outside: Vault, stub: WeKnoraStub)
     assert answer.status_code == 503
     assert answer.json()["code"] == "provider-unavailable"
     assert answer.json()["since"] == ProviderOutage.objects.get().since.isoformat()
+
+
+def test_drawer_and_api_say_how_exactly_passages_are_placed(vault: Vault, stub: WeKnoraStub) -> None:
+    teach(stub.world)
+    move_to(vault, profile_of(stub))
+    KnowledgeBase.objects.update(parsed_by="provider")
+    vault.write("deck.pptx", recorded()["deck.pptx"].body)
+    vault.write("report.docx", recorded()["report.docx"].body)
+    level(vault.kb)
+    client = vault.people.client("alice")
+
+    row = vault.row("deck.pptx")
+    drawer = client.get(reverse("knowledge:document", args=[vault.kb.pk, row.pk])).text
+    exact = client.get(reverse("knowledge:document", args=[vault.kb.pk, vault.row("report.docx").pk])).text
+    shape = client.get(f"/api/knowledge/sources/{row.pk}").json()["places"]
+
+    assert "Some passages open without an exact place." in drawer
+    assert "22 of 23 exact" in drawer
+    assert "Every passage opens at its exact place." in exact
+    assert shape == {
+        "mapState": "partial",
+        "sentence": "Some passages open without an exact place.",
+        "counts": {"exact": 22, "no_text": 1, "partial": 1},
+    }
+
+
+def test_nothing_is_said_of_places_where_we_read_the_files(outside: Vault) -> None:
+    row = outside.row("public/garden.md")
+    client = outside.people.client("alice")
+
+    assert client.get(f"/api/knowledge/sources/{row.pk}").json()["places"] is None
+    assert "exact place" not in client.get(reverse("knowledge:document", args=[outside.kb.pk, row.pk])).text

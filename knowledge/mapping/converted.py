@@ -1,0 +1,30 @@
+"""The text that a provider made of an original, and how it cut it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One passage: characters `start` to `end` (exclusive) of the converted text. `key` recognises it in a hit.
+
+    `page` is the page or slide (1-based) that the provider's own marks name, where there are any.
+    """
+
+    key: str
+    start: int
+    end: int
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converted:
+    """The converted text, blanks in place of all that is not the file's own words, and its pieces in order.
+
+    `echoes` are characters that may be the provider's repetition of others: where ours lacks them, nothing is missing.
+    """
+
+    text: str
+    pieces: tuple[Piece, ...]
+    echoes: tuple[tuple[int, int], ...] = ()

@@ -1,0 +1,104 @@
+"""The document maps of knowledge bases whose files the provider reads: made when it is done, kept by content, looked up
+for every passage found. Without a map of the very text that is indexed no passage has a place."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from knowledge.citations.locators import MapState
+from knowledge.mapping.converted import Converted
+from knowledge.mapping.document_map import REVISION, DocumentMap, map_document
+from knowledge.models import Document, KnowledgeBase
+from knowledge.parsing.source_map import SourceMap
+from knowledge.providers.base import KnowledgeProvider, ProviderDocumentId, ProviderError
+from knowledge.providers.originals import ReadsOriginals
+from knowledge.services import artifacts, parsing
+from knowledge.services.dropping import kb_ref
+
+log = logging.getLogger(__name__)
+
+#: Names, in a document's locator, the map by which its passages have their places. There only where the provider read
+#: the file; "" as long as there is no map.
+MAP = "documentMap"
+_KEPT = 32
+_Key = tuple[str, str, str]
+
+_maps: OrderedDict[_Key, DocumentMap] = OrderedDict()
+_lock = threading.Lock()
+
+
+def is_read_by_provider(document: Document) -> bool:
+    """Say whether what search holds of a document was read by its provider."""
+    return MAP in document.citation_locator_json
+
+
+def is_wanted(document: Document) -> bool:
+    """Say whether the version in the making needs a map."""
+    return MAP in document.pending_json.get("locator", {})
+
+
+def draw(*, kb: KnowledgeBase, provider: KnowledgeProvider, document: Document) -> MapState | None:
+    """Make the map of a version in the making that the provider is done with, and note it in `pending_json`. Returns
+    its state; None where the passages could not be read now."""
+    assert isinstance(provider, ReadsOriginals)  # noqa: S101 others are given no originals
+    try:
+        converted = provider.converted(kb_ref(kb), ProviderDocumentId(document.pending_knowledge_id))
+    except ProviderError as error:
+        log.info("the passages of a document could not be read", extra={"document_id": document.id, "code": error.code})
+        return None
+    source_hash = document.pending_json.get("sourceHash", document.source_hash)
+    ours = parsing.known(workspace_id=document.workspace_id, source_hash=source_hash, name=document.name)
+    found = map_document(converted, ours, source_hash=source_hash)
+    name = _name(converted, ours)
+    artifacts.keep_document_map(
+        root=document.root, path=document.source_path, provider=document.provider, revision=name, document_map=found
+    )
+    _remember((document.workspace_id, source_hash, name), found)
+    facts = {MAP: name, "mapState": found.state.value, "mapCounts": found.counts}
+    document.pending_json = {
+        **document.pending_json, "locator": {**document.pending_json.get("locator", {}), **facts},
+    }  # fmt: skip
+    return found.state
+
+
+def maps_of(documents: Iterable[Document]) -> dict[str, DocumentMap]:
+    """Return the maps of documents of one workspace by document id, without those that are absent or damaged."""
+    wanted: dict[str, _Key] = {
+        row.pk: (row.workspace_id, row.indexed_hash, name)
+        for row in documents
+        if (name := row.citation_locator_json.get(MAP))
+    }
+    with _lock:
+        known = {key: _maps[key] for key in set(wanted.values()) if key in _maps}
+    missing = {key for key in wanted.values() if key not in known}
+    for key, found in artifacts.document_maps(missing).items():
+        _remember(key, found)
+        known[key] = found
+    return {pk: known[key] for pk, key in wanted.items() if key in known}
+
+
+def facts_of(locator: Mapping[str, Any]) -> tuple[MapState, dict[str, int]]:
+    """Return the state of a document's map and how many passages have which state, as its row tells them."""
+    return MapState(locator.get("mapState", MapState.NONE)), dict(locator.get("mapCounts", {}))
+
+
+def _name(converted: Converted, ours: SourceMap | None) -> str:
+    """Equal texts on both sides give equal maps."""
+    parse = f"{ours.provider} {ours.model_version}" if ours else ""
+    digest = hashlib.blake2b(f"{parse}\n{converted.text}".encode("utf-8", "replace"), digest_size=16)
+    for piece in converted.pieces:
+        digest.update(piece.key.encode())
+    return f"{REVISION}-{digest.hexdigest()}"
+
+
+def _remember(key: _Key, found: DocumentMap) -> None:
+    with _lock:
+        _maps[key] = found
+        _maps.move_to_end(key)
+        while len(_maps) > _KEPT:
+            _maps.popitem(last=False)

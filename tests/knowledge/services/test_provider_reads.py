@@ -1,0 +1,272 @@
+"""Knowledge bases whose files the server reads: originals go up, and every passage found has its place in our file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+
+import pytest
+
+from knowledge.citations.locators import MapState
+from knowledge.models import ArtifactKind, DerivedArtifact, Document, KnowledgeBase
+from knowledge.services import knowledge_bases, mapping, rereading
+from mnote.exceptions import Invalid
+from mnote.models import Job
+from tests.knowledge.remote import Remote
+from tests.stubs.weknora_world import READER_DOWN
+from tests.weknora_documents import recorded, teach
+
+NOTE = "# Garden\n\nTomatoes need water every morning.\n\n# Shed\n\nThe ladder stands behind the door.\n"
+OTHER = "# Garden\n\nCucumbers climb along the fence.\n"
+
+
+@pytest.fixture
+def reading(remote: Remote) -> Remote:
+    """A knowledge base that the server reads; it reads the recorded documents as the live one did."""
+    KnowledgeBase.objects.filter(pk=remote.vault.kb.pk).update(parsed_by="provider")
+    remote.vault.kb.refresh_from_db()
+    teach(remote.stub.world)
+    return remote
+
+
+def _put(remote: Remote, name: str) -> None:
+    remote.vault.write(name, recorded()[name].body)
+
+
+def test_original_goes_up_and_its_passages_have_places(reading: Remote) -> None:
+    reading.vault.write("garden.md", NOTE)
+    _put(reading, "plain.pdf")
+
+    reading.level()
+
+    assert reading.vault.states() == {"garden.md": "indexed", "plain.pdf": "indexed"}
+    assert {each.body for each in reading.held} == {NOTE.encode(), recorded()["plain.pdf"].body}
+    note = next(each for each in reading.vault.search("ladder") if each.document.name == "garden.md")
+    assert note.locator.map_state is MapState.EXACT
+    assert "The ladder stands behind the door." in note.quote
+    assert note.locator.parts["lineStart"] <= 7 <= note.locator.parts["lineEnd"]
+    assert reading.vault.open(note).state == "exact"
+    page = reading.vault.search("pressure readings annual shutdown")[0]
+    ours = recorded()["plain.pdf"].parsed()
+    assert ours is not None
+    assert (page.document.name, page.locator.degraded) == ("plain.pdf", False)
+    assert page.locator.parts["page"] >= 1
+    assert page.quote
+    assert page.quote in ours.text
+
+
+def test_server_learns_where_an_original_belongs_and_nothing_of_our_text(reading: Remote) -> None:
+    _put(reading, "special.docx")
+
+    reading.level()
+
+    (held,) = reading.held
+    row = reading.vault.row("special.docx")
+    assert held.metadata is not None
+    assert (held.name, held.file_type) == ("special.docx", "docx")
+    assert (held.metadata["documentId"], held.metadata["path"]) == (row.id, "special.docx")
+    assert held.metadata["sourceHash"] == "sha256:" + hashlib.sha256(held.body).hexdigest()
+    assert (row.text_hash, row.indexed_hash) == ("", held.metadata["sourceHash"])
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "counts"),
+    [
+        ("report.docx", "exact", {"exact": 37}),
+        ("deck.pptx", "partial", {"exact": 22, "partial": 1, "no_text": 1}),
+    ],
+)
+def test_row_says_how_exactly_its_passages_are_placed(
+    reading: Remote, name: str, state: str, counts: dict[str, int]
+) -> None:
+    _put(reading, name)
+
+    reading.level()
+
+    locator = reading.vault.row(name).citation_locator_json
+    assert (locator["mapState"], locator["mapCounts"]) == (state, counts)
+
+
+def test_passage_that_is_found_in_part_is_degraded_and_quotes_our_file_only(reading: Remote) -> None:
+    """The numbers of a chart stand in no text of ours."""
+    _put(reading, "deck.pptx")
+    reading.level()
+
+    hit = next(each for each in reading.vault.search("category output north 1.5 south 2.5") if "Q0704" in each.quote)
+
+    body = hit.locator.to_json(url="")
+    ours = recorded()["deck.pptx"].parsed()
+    assert ours is not None
+    assert (body["mapState"], body["locatorDegraded"]) == ("partial", True)
+    assert body["slides"] == [{"n": 9, "shapes": [], "notes": False}]
+    assert "charRange" not in body
+    assert hit.quote in ours.text
+
+
+def test_scan_that_only_the_server_can_read_opens_without_a_place(reading: Remote) -> None:
+    _put(reading, "scanned.pdf")
+    digest = hashlib.md5(recorded()["scanned.pdf"].body, usedforsecurity=False).hexdigest()
+    words = "The bridge over the canal is closed on Sundays."
+    reading.stub.world.recorded[digest] = [(0, 0, len(words), words, "")]
+
+    reading.level()
+
+    (hit,) = reading.vault.search("bridge canal closed")
+    assert (hit.locator.map_state, hit.quote) == (MapState.NONE, "")
+    assert hit.locator.degraded
+
+
+def test_scan_without_a_word_is_not_called_indexed(reading: Remote) -> None:
+    """The live server stores a picture of the page and calls it completed."""
+    _put(reading, "scanned.pdf")
+
+    reading.level()
+
+    row = reading.vault.row("scanned.pdf")
+    assert (row.index_status, row.reason_code, row.is_searchable) == ("failed", "no_text", False)
+    assert reading.held == []
+
+
+def test_type_that_the_server_does_not_read_is_refused_with_its_reason(reading: Remote) -> None:
+    reading.vault.write("mail.eml", b"From: a@example.org\nSubject: Gate\n\nThe gate stays open.\n")
+
+    reading.level()
+
+    row = reading.vault.row("mail.eml")
+    assert (row.index_status, row.reason_code) == ("failed", "provider-type")
+    assert reading.uploads() == 0
+
+
+def test_text_of_another_encoding_goes_as_utf8(reading: Remote) -> None:
+    """The server takes every text for UTF-8 and would lose its letters."""
+    reading.vault.write("garten.md", "# Gärten\n\nDie Äpfel hängen am Baum hinter dem Schuppen.\n".encode("latin-1"))
+
+    reading.level()
+
+    (held,) = reading.held
+    assert "Äpfel" in held.body.decode()
+    assert reading.vault.search("Schuppen")[0].locator.map_state is MapState.EXACT
+
+
+def test_changed_file_is_found_in_its_old_version_until_the_new_one_is(reading: Remote) -> None:
+    reading.vault.write("a.md", NOTE)
+    reading.level()
+    reading.freeze()
+    reading.vault.write("a.md", OTHER)
+    reading.vault.sync()
+    reading.work()
+    assert reading.vault.found("tomatoes") == ["a.md"]
+
+    reading.thaw()
+    reading.level()
+
+    assert reading.vault.found("tomatoes") == []
+    assert reading.vault.search("cucumbers")[0].locator.map_state is MapState.EXACT
+    assert [document.body.decode() for document in reading.held] == [OTHER]
+
+
+def test_reading_again_draws_a_new_map(reading: Remote) -> None:
+    """The server cuts differently now: passages of the old map would stand nowhere."""
+    reading.vault.write("a.md", NOTE)
+    reading.level()
+    before = reading.vault.row("a.md").citation_locator_json["documentMap"]
+    md5 = reading.held[0].file_hash
+    reading.stub.world.recorded[md5] = [(0, 0, 43, NOTE[:43], ""), (1, 43, len(NOTE), NOTE[43:], "")]
+    Document.objects.update(index_status="queued", is_to_reparse=True)
+
+    reading.level()
+
+    assert reading.vault.row("a.md").citation_locator_json["documentMap"] != before
+    assert {each.locator.map_state for each in reading.vault.search("ladder door")} == {MapState.EXACT}
+    assert reading.uploads() == 1
+
+
+def test_passage_that_was_edited_at_the_server_has_no_place(reading: Remote) -> None:
+    reading.vault.write("a.md", NOTE)
+    reading.level()
+    passage = reading.held[0].passages[0]
+    passage.content = passage.content.replace("ladder", "hammer")
+
+    (hit,) = reading.vault.search("hammer door")
+
+    assert (hit.locator.map_state, hit.quote) == (MapState.NONE, "")
+
+
+def test_map_that_is_lost_leaves_hits_without_a_place(reading: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading.vault.write("a.md", NOTE)
+    reading.level()
+    DerivedArtifact.objects.filter(artifact_kind=ArtifactKind.DOCUMENT_MAP).delete()
+    monkeypatch.setattr(mapping, "_maps", OrderedDict())  # as in a process that has just begun
+
+    (hit,) = reading.vault.search("ladder")
+
+    assert (hit.locator.map_state, hit.quote) == (MapState.NONE, "")
+
+
+def test_passages_that_cannot_be_read_yet_keep_the_document_waiting(reading: Remote) -> None:
+    reading.vault.write("a.md", NOTE)
+    reading.stub.misbehave(method="GET", path=r"/chunks/", times=20, reply=(503, {}, b""))
+    reading.vault.sync()
+    for _turn in range(3):
+        reading.work()
+    assert reading.vault.states() == {"a.md": "parsing"}
+
+    reading.stub.faults.clear()
+    reading.level()
+
+    assert reading.vault.states() == {"a.md": "indexed"}
+
+
+def test_reader_that_is_away_for_a_while_is_waited_for(reading: Remote) -> None:
+    reading.stub.world.plans.append(["processing", "flap", "flap", "processing", "completed"])
+    _put(reading, "plain.pdf")
+
+    reading.level()
+
+    assert reading.vault.states() == {"plain.pdf": "indexed"}
+    assert READER_DOWN.startswith("document read failed:")
+
+
+def test_another_reader_has_every_file_read_anew(remote: Remote) -> None:
+    """Search finds each file all the while: the new reading takes the place of the old one when it is there."""
+    teach(remote.stub.world)
+    _put(remote, "plain.pdf")
+    remote.level()
+    assert remote.held[0].file_type == "txt"
+
+    knowledge_bases.update_kb(principal=remote.vault.alice, kb=remote.kb, parsed_by="provider")
+    assert Job.objects.filter(kind="knowledge.reread_kb", kb_id=remote.kb.pk).count() == 1
+    assert rereading.reread(kb=remote.kb) == 1
+    assert remote.vault.row("plain.pdf").reason_code == "reading_changed"
+    assert set(remote.vault.found("pressure")) == {"plain.pdf"}
+    remote.level()
+
+    assert [each.file_type for each in remote.held] == ["pdf"]
+    assert remote.vault.row("plain.pdf").citation_locator_json["mapCounts"] == {"exact": 35}
+
+    knowledge_bases.update_kb(principal=remote.vault.alice, kb=remote.kb, parsed_by="mnote")
+    rereading.reread(kb=remote.kb)
+    remote.level()
+
+    assert [each.file_type for each in remote.held] == ["txt"]
+    assert "documentMap" not in remote.vault.row("plain.pdf").citation_locator_json
+    assert remote.vault.search("pressure")[0].locator.map_state is MapState.EXACT
+
+
+def test_only_a_service_outside_can_read_files(remote: Remote) -> None:
+    KnowledgeBase.objects.filter(pk=remote.kb.pk).update(provider="local")
+
+    with pytest.raises(Invalid) as refused:
+        knowledge_bases.update_kb(principal=remote.vault.alice, kb=remote.kb, parsed_by="provider")
+
+    assert refused.value.extra["errors"]["parsedBy"][0]["code"] == "provider_cannot_read"
+
+
+def test_files_are_left_as_they_are(reading: Remote) -> None:
+    reading.vault.write("a.md", NOTE)
+    _put(reading, "tables.docx")
+    before = reading.vault.checksums()
+
+    reading.level()
+
+    assert reading.vault.checksums() == before
