@@ -41,6 +41,8 @@ _ANSWERS: Mapping[str, str | Promise] = {
     "answered": gettext_lazy("Answered."),
     "dismissed": gettext_lazy("Left unanswered."),
     "gone": gettext_lazy("Nobody answered; the request is gone."),
+    "ended": gettext_lazy("The run ended before anybody answered, so it was not done."),
+    "lost": gettext_lazy("The assistant's program was gone before anybody answered, so it was not done."),
 }
 _STATES: Mapping[str, str | Promise] = {
     "retry": gettext_lazy("The model did not answer; it was asked again."),

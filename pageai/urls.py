@@ -13,6 +13,7 @@ urlpatterns = [
     path("page-ai/page", aside.own_page, name="own-page"),
     path("page-ai/runs", journal.of_page, name="runs"),
     path("page-ai/runs/<str:run_id>", journal.one, name="run"),
+    path("page-ai/runs/<str:run_id>/changes", journal.changes, name="run-changes"),
     path("page-ai/<str:binding_id>/now", aside.now, name="now"),
     path("page-ai/<str:binding_id>/events", events.events, name="events"),
     path("page-ai/<str:binding_id>/talk", talk.talk, name="talk"),

@@ -6,9 +6,10 @@ answers both here. Always with `directory`: without it opencode looks in the fol
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +21,7 @@ from pageai.panel.errors import PanelProtocolError, PanelRefused
 LAYER = "opencode"
 _CHANGING_TOOLS = frozenset({"edit", "write", "apply_patch", "patch", "multiedit"})
 _MAX_DIFF = 200_000
+_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 #: A call of one of our tools ends before this long.
 _TOOL_MS = 30_000
 #: Between a question and the first sign of work on it.
@@ -195,7 +197,7 @@ class Opencode:
     def last_turn(self, session_id: str, *, directory: str) -> tuple[list[Change], list[ToolCall]]:
         """Return what the tool calls after the newest message of the person changed and gave, in their order."""
         listed = self.messages(session_id, directory=directory)
-        parts = [part for message in turn_of(listed) for part in _parts_of(message)]
+        parts = [part for message in turn_of(listed) for part in tool_parts_of(message)]
         return [each for part in parts for each in changes_of(part)], [
             each for part in parts for each in _calls_of(part)
         ]
@@ -321,7 +323,8 @@ def info_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _parts_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def tool_parts_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the tool calls of a message."""
     found = message.get("parts")
     return (
         [each for each in found if isinstance(each, dict) and each.get("type") == "tool"]
@@ -349,6 +352,32 @@ def changes_of(part: Mapping[str, Any]) -> list[Change]:
         for path, diff in told
         if isinstance(path, str) and path
     ]
+
+
+def told_changes_of(part: Mapping[str, Any]) -> list[Change]:
+    """The same for people to read: of a file that was written whole opencode tells no diff, but what was written."""
+    given = _mapping(_mapping(part.get("state")).get("input"))
+    text = given.get("content") if part.get("tool") == "write" else None
+    whole = "".join(f"+{line}\n" for line in text[:_MAX_DIFF].splitlines()) if isinstance(text, str) else ""
+    return [each if each.diff else replace(each, diff=whole) for each in changes_of(part)]
+
+
+def lines_of(diff: str) -> str:
+    """Return which lines of the changed file the first change of a unified diff stands on, "3-5"; "" for none."""
+    number, changed = 0, list[int]()
+    for line in diff.splitlines():
+        if head := _HUNK.match(line):
+            if changed:
+                break
+            number = int(head[1])
+        elif number and line.startswith("+"):
+            changed.append(number)
+            number += 1
+        elif number and line.startswith(" "):
+            if changed:
+                break
+            number += 1
+    return f"{changed[0]}-{changed[-1]}" if changed else ""
 
 
 def _count(given: Mapping[str, Any], name: str) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from mnote.exceptions import Forbidden, Invalid, NotFound
 from mnote.selectors import access
@@ -20,6 +21,7 @@ from pageai.services import changes, runs, turns
 from pageai.services.gatekeeping import Visit
 from pageai.services.opencodes import opencode_of, running
 
+_GONE = gettext_lazy("The assistant does not wait for this any more: it was answered elsewhere, or its work has ended.")
 _DECLINED = "The person declined this. Go on without it, or ask what they want instead."
 
 
@@ -75,7 +77,7 @@ def allow(visit: Visit, ask_id: str) -> None:
     if ask.is_change:  # afterwards nobody can tell what was there
         changes.note_before(visit, call_id=ask.call_id, path=ask.path, diff=ask.diff)
     if not opencode_of(visit).allow_once(ask.id, directory=visit.directory):
-        raise NotFound
+        raise NotFound(_GONE)
     _record(visit, "panel.allow", ask, "allowed")
 
 
@@ -94,7 +96,7 @@ def answer(visit: Visit, request_id: str, answers: Sequence[Sequence[str]]) -> N
     if not any(answers):
         raise Invalid(_("Choose an answer, or write one."))
     if not opencode_of(visit).answer(request.id, directory=visit.directory, answers=answers):
-        raise NotFound
+        raise NotFound(_GONE)
     runs.note_answer(binding=visit.binding, kind="question", request_id=request.id, how="answered")
     turns.touch(binding_id=visit.binding.pk)
 
@@ -103,14 +105,14 @@ def dismiss(visit: Visit, request_id: str) -> None:
     """Leave a question of the agent unanswered. Raises NotFound, PanelError."""
     request = _waiting_question(visit, request_id)
     if not opencode_of(visit).dismiss(request.id, directory=visit.directory):
-        raise NotFound
+        raise NotFound(_GONE)
     runs.note_answer(binding=visit.binding, kind="question", request_id=request.id, how="dismissed")
     turns.touch(binding_id=visit.binding.pk)
 
 
 def _decline(visit: Visit, ask: Ask) -> None:
     if not opencode_of(visit).decline(ask.id, directory=visit.directory, message=_DECLINED):
-        raise NotFound
+        raise NotFound(_GONE)
     _record(visit, "panel.decline", ask, "declined")
 
 
@@ -129,14 +131,14 @@ def _record(visit: Visit, action: str, ask: Ask, how: str) -> None:
 def _waiting_ask(visit: Visit, ask_id: str) -> Ask:
     found = next((each for each in waiting(visit).asks if each.id == ask_id), None)
     if found is None:
-        raise NotFound
+        raise NotFound(_GONE)
     return found
 
 
 def _waiting_question(visit: Visit, request_id: str) -> QuestionRequest:
     found = next((each for each in waiting(visit).questions if each.id == request_id), None)
     if found is None:
-        raise NotFound
+        raise NotFound(_GONE)
     return found
 
 

@@ -9,20 +9,20 @@ from typing import Any
 
 from knowledge.citations.owners import owner_document_id
 from mnote.exceptions import AppError
-from mnote.files.errors import FilesError, InvalidPath
+from mnote.files.errors import FilesError, InvalidPath, TooLarge
 from mnote.files.prefixes import components
 from mnote.selectors import access
 from mnote.services import files
 from pageai.models import ArtifactIndex, ArtifactKind, ArtifactProvider
 from pageai.panel.citations import Citation, citations_of, is_ours
-from pageai.panel.opencode import Change, ToolCall, counts
+from pageai.panel.opencode import Change, ToolCall, counts, lines_of
 from pageai.services import artifacts, turns
 from pageai.services.gatekeeping import Visit
 from pageai.services.opencodes import opencode_of
 
 _MAX_CITATIONS = 50
 _MAX_SHOWN = 30
-_MAX_HASHED = 32 * 1024 * 1024
+_MAX_HASHED, _MAX_LOOKED_THROUGH = 32 * 1024 * 1024, 1024 * 1024
 _SHOWN_KINDS = (ArtifactKind.CHANGED_FILE, ArtifactKind.CITATION)
 
 
@@ -43,7 +43,7 @@ def note_turn(visit: Visit, *, run_id: str = "") -> int:
 
 def note_before(visit: Visit, *, call_id: str, path: str, diff: str) -> None:
     """Note a change that was allowed and is about to be made: how many lines, and what the file was."""
-    payload = {"path": path, "hashBefore": _hash_of(visit, path)} | counts(diff)
+    payload = {"path": path, "hashBefore": _hash_of(visit, path), "lines": lines_of(diff)} | counts(diff)
     _note(visit, "", ArtifactKind.DIFF, ArtifactProvider.OPENCODE, f"{call_id}:{path}"[:200], payload)
 
 
@@ -57,6 +57,26 @@ def newest(visit: Visit) -> list[ArtifactIndex]:
         if path and found.may_read(path):
             shown.setdefault((row.kind, str(row.payload_json.get("url") or path)), row)
     return list(shown.values())[:_MAX_SHOWN]
+
+
+def is_as_left(visit: Visit, facts: Mapping[str, Any], *, max_bytes: int = _MAX_HASHED) -> bool | None:
+    """Say whether a changed file is still what the agent left; None when that was not noted, or it is larger."""
+    after = facts.get("hashAfter")
+    if not isinstance(after, str) or not after:
+        return None
+    try:
+        return _hashed(visit, str(facts.get("path", "")), max_bytes) == after
+    except TooLarge:
+        return None
+    except (AppError, FilesError):
+        return False
+
+
+def place_of(visit: Visit, facts: Mapping[str, Any]) -> str:
+    """Return the lines of a change, "3-5", where they can be opened: in a file changed since they may be others."""
+    lines = facts.get("lines")
+    is_known = isinstance(lines, str) and bool(lines)
+    return str(lines) if is_known and is_as_left(visit, facts, max_bytes=_MAX_LOOKED_THROUGH) else ""
 
 
 def relative(visit: Visit, path: str) -> str:
@@ -77,6 +97,7 @@ def _note_change(visit: Visit, change: Change, counted: Mapping[str, tuple[int, 
     asked = dict(before.values_list("payload_json", flat=True).first() or {})
     payload = {"path": path, "tool": change.tool} | _lines(change, counted.get(path), asked)
     payload |= {"hashBefore": asked.get("hashBefore", ""), "hashAfter": _hash_of(visit, path)}
+    payload["lines"] = lines_of(change.diff) or asked.get("lines", "")
     return _note(visit, run_id, ArtifactKind.CHANGED_FILE, ArtifactProvider.OPENCODE, provider_id, payload)
 
 
@@ -92,10 +113,14 @@ def _lines(change: Change, counted: tuple[int, int] | None, asked: Mapping[str, 
 def _hash_of(visit: Visit, path: str) -> str:
     """Return the hash of a file as it is now; "" when it is not there, not readable, or large."""
     try:
-        with files.open_file(principal=visit.principal, root=visit.root, path=path) as opened:
-            return f"sha256:{hashlib.sha256(opened.read(max_bytes=_MAX_HASHED)).hexdigest()}"
+        return _hashed(visit, path, _MAX_HASHED)
     except (AppError, FilesError):
         return ""
+
+
+def _hashed(visit: Visit, path: str, max_bytes: int) -> str:
+    with files.open_file(principal=visit.principal, root=visit.root, path=path) as opened:
+        return f"sha256:{hashlib.sha256(opened.read(max_bytes=max_bytes)).hexdigest()}"
 
 
 def _note_citations(visit: Visit, call: ToolCall, run_id: str) -> int:

@@ -25,6 +25,8 @@ _ALWAYS = frozenset({
     "permission.requested", "permission.answered", "question.asked", "question.answered", "changed_files", "end",
     "error", "run.completed", "run.failed", "run.cancelled",
 })  # fmt: skip
+_ASKING = frozenset({"permission.requested", "question.asked"})
+_ANSWERED = frozenset({"permission.answered", "question.answered"})
 #: Even those are not without end.
 _MAX_EVENTS_EVER = 2 * MAX_EVENTS
 _STATUS_OF = {
@@ -131,7 +133,8 @@ def end(*, run_id: str, reason: EndReason, drafts: Iterable[Draft] = (), detail:
         row = Run.objects.select_for_update().filter(pk=run_id, status__in=LIVE).first()
         if row is None:
             return False
-        _add(run_id, list(drafts), {})
+        told = list(drafts)
+        _add(run_id, [*told, *_left_open(run_id, told, reason)], {})
         row.refresh_from_db(fields=["omitted"])
         payload: dict[str, Any] = {"status": status.value, "reason": reason.value}
         payload |= {"detail": short(detail, 300)} if detail else {}
@@ -139,6 +142,20 @@ def end(*, run_id: str, reason: EndReason, drafts: Iterable[Draft] = (), detail:
         last = Draft(kind=f"run.{status.value}", payload=payload, source="mnote", key="run.end")
         _add(run_id, [last], {"status": status, "end_reason": reason, "ended_at": timezone.now()})
     return True
+
+
+def _left_open(run_id: str, told: Sequence[Draft], reason: EndReason) -> list[Draft]:
+    """Say of what still waited for the person that it does so no more: no request outlives its run."""
+    rows = RunEvent.objects.filter(run_id=run_id, kind__in=_ASKING | _ANSWERED)
+    events = [*rows.values_list("kind", "payload"), *((each.kind, each.payload) for each in told)]
+    asked = dict.fromkeys(_request_in(*each) for each in events if each[0] in _ASKING)
+    done = {_request_in(*each) for each in events if each[0] in _ANSWERED}
+    how = "lost" if reason in {EndReason.LOST, EndReason.CUT} else "ended"
+    return [answer(*each, how, source="mnote") for each in asked if each not in done]
+
+
+def _request_in(kind: str, payload: Mapping[str, Any]) -> tuple[str, str]:
+    return kind.partition(".")[0], str(payload.get("requestId", ""))
 
 
 def title_of(question: str) -> str:

@@ -106,11 +106,12 @@ def conclude(visit: Visit, run: Run, scribe: Scribe, outcome: Outcome) -> None:
         runs.end(run_id=run.pk, reason=outcome.reason, drafts=rest, detail=outcome.detail)
         return
     try:
-        snapshot = journals.fetch(visit)
+        snapshot: Snapshot | None = journals.fetch(visit)
     except (AppError, PanelError):
-        snapshot = Snapshot(is_busy=not outcome.is_proper)
-    drafts = [*rest, *scribe.look(snapshot)]
-    if snapshot.is_busy and not outcome.is_proper:
+        snapshot = None
+    # Who could not be asked has not said that nothing waits any more.
+    drafts = [*rest, *(scribe.look(snapshot) if snapshot else ())]
+    if (snapshot is None or snapshot.is_busy) and not outcome.is_proper:
         runs.append(run_id=run.pk, drafts=[*drafts, *scribe.flush()], provider_run_id=scribe.anchor)
         runs.interrupt(run_id=run.pk)
         return

@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from mnote.exceptions import AppError, Invalid
-from mnote.htmx import no_content
+from mnote.exceptions import AppError, Invalid, NotFound
+from mnote.htmx import is_fragment, no_content, with_events
 from mnote.principals import Principal
 from mnote.selectors import access
 from pageai.agents import agent_named
@@ -105,8 +105,8 @@ def decide(request: HttpRequest, binding_id: str, ask_id: str) -> HttpResponse:
     """Allow or decline what the agent asks for."""
     visit = _visit(request, binding_id)
     if request.POST.get("decision") == "allow":
-        return _done(lambda: asks.allow(visit, ask_id), _("Allowed once."))
-    return _done(lambda: asks.decline(visit, ask_id), _("Declined."))
+        return _done(request, lambda: asks.allow(visit, ask_id), _("Allowed once."))
+    return _done(request, lambda: asks.decline(visit, ask_id), _("Declined."))
 
 
 @login_required
@@ -115,9 +115,9 @@ def answer(request: HttpRequest, binding_id: str, request_id: str) -> HttpRespon
     """Answer a question of the agent, or leave it."""
     visit = _visit(request, binding_id)
     if request.POST.get("decision") == "dismiss":
-        return _done(lambda: asks.dismiss(visit, request_id), _("Left unanswered."))
+        return _done(request, lambda: asks.dismiss(visit, request_id), _("Left unanswered."))
     given = _answers(request)
-    return _done(lambda: asks.answer(visit, request_id, given), _("Your answer was passed on."))
+    return _done(request, lambda: asks.answer(visit, request_id, given), _("Your answer was passed on."))
 
 
 def _answers(request: HttpRequest) -> list[list[str]]:
@@ -138,13 +138,24 @@ def _chosen(request: HttpRequest) -> list[list[str]]:
     return found
 
 
-def _done(act: Any, sentence: str) -> HttpResponse:
+def _done(request: HttpRequest, act: Any, sentence: str) -> HttpResponse:
     try:
         act()
+    except NotFound as error:
+        return _gone(request, error)
     except PanelError as error:
         raise panel.as_app_error(error) from error
     # Said to readers only: everybody else sees the request go, where a message in the corner would cover what comes.
     return no_content(**{_CHANGED: {}, "kb:announce": {"text": sentence}})
+
+
+def _gone(request: HttpRequest, error: NotFound) -> HttpResponse:
+    """Say that nobody waits for the answer any more, and let the page look what does. Raises it for whole pages."""
+    if not is_fragment(request):
+        raise error
+    problem = {"status": error.status, "title": error.detail}
+    response = render(request, "_components/problem.html", {"problem": problem}, status=error.status)
+    return with_events(response, **{_CHANGED: {}})
 
 
 def _panel(request: HttpRequest, page: Page) -> dict[str, Any]:

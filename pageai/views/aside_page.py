@@ -137,7 +137,8 @@ class Now:
                 is_degraded=facts.get("degraded") is True,
             )
         counts = f" +{facts.get('added', 0)} −{facts.get('removed', 0)}"
-        return Chip(label=facts["path"] + counts, url=pane_address(self.visit.root, facts["path"]), is_change=True)
+        url = pane_address(self.visit.root, facts["path"], lines=changes.place_of(self.visit, facts))
+        return Chip(label=facts["path"] + counts, url=url, is_change=True)
 
 
 def principal_of(request: HttpRequest) -> Principal:

@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from pageai.selectors import runs
+from pageai.services import diffs, gatekeeping
 from pageai.views.aside import page_of
 from pageai.views.aside_page import pane_address, principal_of
 from pageai.views.journal_page import RunPage
@@ -34,3 +35,14 @@ def one(request: HttpRequest, run_id: str) -> HttpResponse:
     principal = principal_of(request)
     shown = RunPage(principal, runs.get_run(principal, run_id))
     return render(request, "pageai/run.html", {"shown": shown, "workspace": shown.run.binding.workspace})
+
+
+@login_required
+@require_GET
+def changes(request: HttpRequest, run_id: str) -> HttpResponse:
+    """What a run changed in files, line by line, for its page."""
+    principal = principal_of(request)
+    run = runs.get_run(principal, run_id)
+    visit = gatekeeping.enter(principal=principal, binding_id=run.binding_id)
+    shown = [(each, pane_address(visit.root, each.path)) for each in diffs.of_run(visit, run)]
+    return render(request, "pageai/_changes.html", {"changes": shown})

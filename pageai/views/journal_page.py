@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from mnote.principals import Principal
 from mnote.selectors import access
 from pageai import run_words
-from pageai.models import Run, RunEvent
+from pageai.models import ArtifactIndex, ArtifactKind, Run, RunEvent
 from pageai.views.aside_page import Chip, page_path, pane_address
 from pageai.views.run_line import Line
 
@@ -43,6 +43,12 @@ class RunPage:
     @cached_property
     def _events(self) -> list[RunEvent]:
         return list(RunEvent.objects.filter(run=self.run).order_by("seq")[: _MAX_STEPS + 1])
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether the run changed files: what in them is asked for only when somebody wants to see it."""
+        rows = ArtifactIndex.objects.filter(binding=self.run.binding, host_run_id=self.run.pk)
+        return rows.filter(kind=ArtifactKind.CHANGED_FILE).exists()
 
     @property
     def has_more(self) -> bool:

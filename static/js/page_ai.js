@@ -118,7 +118,7 @@
     const target = new URL(address, location.href);
     if (!isPane(target)) return;
     if (!$("[data-reading]") || window.parent !== window) { if (runtime()) runtime().openResourceInActiveTab({ url: target.href }); else location.assign(target.href); return; }
-    if (isHere(target) && !target.hash && !target.searchParams.get("cite")) { refresh(); return; }
+    if (isHere(target) && !target.hash && !target.searchParams.get("cite") && !target.searchParams.get("lines")) { refresh(); return; }
     const address_ = target.pathname + target.search;
     htmx.ajax("GET", address_, { target: "#main", select: "#main", swap: "outerHTML show:window:top" }).then(() => {
       history.pushState({ htmx: false }, "", address_ + target.hash);

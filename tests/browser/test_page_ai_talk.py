@@ -121,6 +121,30 @@ def test_an_answer_grows_and_goes_on_after_a_reload_and_elsewhere(opened: Opened
         expect(each.locator("#page-ai-talk .me")).to_have_count(1)
 
 
+def test_what_changed_is_read_line_by_line(
+    opened: Opened, hub: OpenHubStub, library: Library, snap: Any, accessible: Any
+) -> None:
+    GrantFactory(root=library.root, user=library.people.alice, access=Access.WRITE)
+    page = opened()
+    edit = {
+        "filePath": str(library.people.folder / "contracts" / "agreement.md"),
+        "oldString": "three",
+        "newString": "six",
+    }
+    ask(page, f"CALL edit {json.dumps(edit)}")
+    page.get_by_role("button", name="Allow once").click()
+    page.locator(".ai-chips .chip").click()
+    expect(page.locator("#main #cited")).to_contain_text("six months")
+
+    page.get_by_role("link", name="What changed in files").click()
+
+    expect(page.locator(".ai-diff")).to_contain_text("+Either party may terminate with six months notice.")
+    snap(page, "run-changes")
+    accessible(page)
+    page.locator("#changes > summary").click()
+    expect(page.locator(".ai-diff")).to_be_hidden()
+
+
 def test_a_run_is_stopped(opened: Opened, hub: OpenHubStub) -> None:
     page = opened()
     ask(page, "HANG")

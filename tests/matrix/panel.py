@@ -139,6 +139,12 @@ ROWS = [
     _of_binding("now", "GET", {}),
     _of_binding("belongs?session=none", "GET", _NOBODY_HAS_IT),
     _of_binding("events", "GET", _SIGNED_OUT, needs_commit=True),
+    Row(
+        pattern="page-ai/runs/<str:run_id>/changes",
+        method="GET",
+        rule=Rule.PAGE_BOBS,
+        url=lambda world: f"/page-ai/runs/{world.bobs_run}/changes",
+    ),
     _of_binding("talk", "GET", {}),
     _of_binding("stop", "POST", {}),
     _of_binding("ask", "POST", {"bob": 400}, needs_commit=True),

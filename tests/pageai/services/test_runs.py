@@ -12,6 +12,7 @@ from django.utils import timezone
 from mnote.models import Job
 from pageai.models import EndReason, OpenHubBinding, Run, RunEvent, RunStatus
 from pageai.panel.drafts import Draft
+from pageai.panel.scribe import answer
 from pageai.selectors import runs as selectors
 from pageai.services import pruning, runs
 from pageai.services.runs import Wanted
@@ -113,7 +114,7 @@ def test_a_run_with_too_much_says_so_and_still_ends(
     run.refresh_from_db()
     kinds = [kind for _seq, kind in events(run)]
     assert len(kinds) < 15
-    assert kinds[-3:] == ["session.info.updated", "permission.requested", "run.completed"]
+    assert kinds[-4:] == ["session.info.updated", "permission.requested", "permission.answered", "run.completed"]
     assert [seq for seq, _kind in events(run)] == list(range(1, run.last_seq + 1))
     last = RunEvent.objects.filter(run=run).order_by("-seq")[0]
     assert last.payload["omitted"] == run.omitted > 40
@@ -180,3 +181,32 @@ def test_many_writers_at_once_leave_one_unbroken_sequence(transactional_db: None
     run.refresh_from_db()
     assert [seq for seq, _kind in events(run)] == list(range(1, 1 + 1 + 6 * 15 + 15))
     assert run.last_seq == 106
+
+
+@pytest.mark.parametrize(
+    ("reason", "how"), [("lost", "lost"), ("cut", "lost"), ("cancelled", "ended"), ("done", "ended")]
+)
+def test_no_request_outlives_its_run(binding: OpenHubBinding, reason: str, how: str) -> None:
+    run = begun(binding)
+    asked = [("permission", "per_1"), ("question", "que_1"), ("question", "que_2")]
+    kinds = {"permission": "permission.requested", "question": "question.asked"}
+    runs.append(run_id=run.pk, drafts=[Draft(kind=kinds[kind], payload={"requestId": each}) for kind, each in asked])
+    runs.append(run_id=run.pk, drafts=[answer("question", "que_2", "answered")])
+
+    runs.end(run_id=run.pk, reason=EndReason(reason))
+
+    rows = RunEvent.objects.filter(run=run, kind__endswith=".answered").order_by("seq")
+    assert [(row.payload["requestId"], row.payload["answer"]) for row in rows] == [
+        ("que_2", "answered"), ("per_1", how), ("que_1", how),
+    ]  # fmt: skip
+    assert RunEvent.objects.filter(run=run).order_by("-seq")[0].kind.startswith("run.")
+
+
+def test_what_the_last_word_answers_is_not_answered_again(binding: OpenHubBinding) -> None:
+    run = begun(binding)
+    runs.append(run_id=run.pk, drafts=[Draft(kind="permission.requested", payload={"requestId": "per_1"})])
+
+    runs.end(run_id=run.pk, reason=EndReason.CUT, drafts=[answer("permission", "per_1", "gone")])
+
+    [row] = RunEvent.objects.filter(run=run, kind="permission.answered")
+    assert row.payload["answer"] == "gone"

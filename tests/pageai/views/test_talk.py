@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+from django.utils import timezone
 
 from mnote.models import Access
 from mnote.services import users
 from pageai.models import OpenHubBinding, PanelTurn, Run, RunEvent, RunStatus
+from pageai.services import settling
+from pageai.views import direct_turn
 from tests.factories.mnote import GrantFactory
 from tests.pageai.views.conftest import Panel, wait_until
 from tests.people import People
@@ -157,6 +162,68 @@ def test_what_is_asked_for_is_answered_and_changes_are_shown(
     assert {"permission.requested", "permission.answered", "changed_files"} <= set(kinds())
 
 
+def changed(talking: Talking, hub: OpenHubStub, people: People, text: str) -> Path:
+    """Have a file changed, with leave."""
+    GrantFactory(root=people.root, user=people.alice, access=Access.WRITE)
+    target = people.folder / "terms.md"
+    target.write_text("# Terms\n\nOne month.\n\nEnd.\n", encoding="utf-8")
+    edit = {"filePath": str(target), "oldString": "One month.", "newString": text}
+    talking.ask("CALL edit " + json.dumps(edit))
+    wait_until(lambda: hub.opencode.pending)
+    (pending,) = hub.opencode.pending
+    talking._call("POST", f"asks/{pending}", decision="allow")
+    wait_until(over)
+    return target
+
+
+def changes_of(people: People) -> str:
+    return people.client("alice").get(f"/page-ai/runs/{Run.objects.get().pk}/changes").text
+
+
+def test_what_a_run_changed_is_shown_line_by_line(talking: Talking, hub: OpenHubStub, people: People) -> None:
+    target = changed(talking, hub, people, "Three <months>.")
+
+    shown = changes_of(people)
+
+    for part in ("-One month.", "+Three &lt;months&gt;.", "terms.md +1 −1", "as the assistant left it"):
+        assert part in shown, shown
+    assert str(people.folder) not in shown
+    assert 'id="changes"' in people.client("alice").get(f"/page-ai/runs/{Run.objects.get().pk}").text
+    target.write_text("Something else.", encoding="utf-8")
+    assert "changed since, or gone" in changes_of(people)
+
+
+def test_a_changed_file_opens_at_the_change_while_that_is_there(
+    talking: Talking, hub: OpenHubStub, people: People
+) -> None:
+    target = changed(talking, hub, people, "Three months.")
+    assert "lines=3-3" in talking._call("GET", "now").text
+
+    target.write_text("\n\n" + target.read_text(), encoding="utf-8")
+
+    assert "lines=" not in talking._call("GET", "now").text
+
+
+def test_without_opencode_the_changed_files_are_named(talking: Talking, hub: OpenHubStub, people: People) -> None:
+    changed(talking, hub, people, "Three months.")
+    hub.opencode.is_down = True
+
+    shown = changes_of(people)
+
+    assert "terms.md +1 −1" in shown
+    assert "Its lines can be shown while" in shown
+
+
+def test_files_that_may_not_be_read_any_more_are_not_shown(talking: Talking, hub: OpenHubStub, people: People) -> None:
+    changed(talking, hub, people, "Three months.")
+    GrantFactory(root=people.root, user=people.alice, prefix="terms.md", access=Access.NONE)
+
+    shown = changes_of(people)
+
+    assert "terms.md" not in shown
+    assert "months" not in shown
+
+
 def test_it_is_stopped(talking: Talking, hub: OpenHubStub) -> None:
     talking.ask("HANG")
 
@@ -196,6 +263,34 @@ def test_a_restart_of_opencode_ends_the_run_and_what_it_asked(talking: Talking, 
 
     assert Run.objects.get().end_reason == "cut"
     assert RunEvent.objects.get(kind="question.answered").payload["answer"] == "gone"
+
+
+def test_what_waits_ends_with_a_reason_when_opencode_dies_for_good(
+    talking: Talking, hub: OpenHubStub, people: People, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(direct_turn, "_DEAF_SECONDS", 0.5)
+    GrantFactory(root=people.root, user=people.alice, access=Access.WRITE)
+    talking.ask("CALL write " + json.dumps({"filePath": str(people.folder / "new.md"), "content": "x"}))
+    wait_until(lambda: RunEvent.objects.filter(kind="permission.requested").exists())
+    (pending,) = hub.opencode.pending
+
+    hub.opencode.is_down = True
+    hub.opencode.restart()
+    wait_until(lambda: not PanelTurn.objects.filter(ended_at__isnull=True).exists())
+    run = Run.objects.get()
+    assert run.status == RunStatus.INTERRUPTED
+    Run.objects.update(updated_at=timezone.now() - timedelta(minutes=3))
+    assert not settling.settle(run.pk)
+
+    run.refresh_from_db()
+    assert run.end_reason == "lost"
+    shown = people.client("alice").get(f"/page-ai/runs/{run.pk}").text
+    assert "program was gone before anybody answered, so it was not done" in shown
+    hub.opencode.is_down = False
+    late = talking._call("POST", f"asks/{pending}", decision="allow")
+    assert late.status_code == 404
+    assert "does not wait for this any more" in late.text
+    assert not (people.folder / "new.md").exists()
 
 
 def test_closing_the_account_ends_the_run(talking: Talking, hub: OpenHubStub, people: People) -> None:
