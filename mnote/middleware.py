@@ -6,14 +6,16 @@ import re
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, cast
-from urllib.parse import unquote
+from urllib.parse import unquote, urlencode, urlsplit, urlunsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
+from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from mnote.ids import new_id
 from mnote.principals import Principal
@@ -110,8 +112,19 @@ class PageMiddleware:
         patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request", "Cookie"])
         response.headers.setdefault("Cache-Control", "private, no-store")
         if request.headers.get("HX-Request") and _is_login_redirect(response):
-            return HttpResponse(status=204, headers={"HX-Redirect": response.headers["Location"]})
+            return HttpResponse(status=204, headers={"HX-Redirect": _sign_in_from(request)})
         return response
+
+
+def _sign_in_from(request: HttpRequest) -> str:
+    """Return the address of the sign-in page that leads back to the page of a fragment, never to the fragment."""
+    from django.urls import reverse  # noqa: PLC0415 URLs are not loaded yet when middleware is imported
+
+    page = urlsplit(request.headers.get("HX-Current-URL", ""))
+    back = urlunsplit(("", "", page.path, page.query, ""))
+    is_ours = page.netloc == request.get_host() and url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+    query = f"?{urlencode({REDIRECT_FIELD_NAME: back})}" if is_ours else ""
+    return f"{reverse(settings.LOGIN_URL)}{query}"
 
 
 def _is_login_redirect(response: HttpResponseBase) -> bool:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from mnote.http import build_client
+from mnote.http_limits import Timeouts
 from pageai.panel.asking import SHORT, TIMEOUTS, Asker, as_list
 from pageai.panel.connection import Endpoint
 from pageai.panel.errors import PanelProtocolError, PanelRefused
@@ -148,12 +149,14 @@ class Opencode:
     def abort(self, session_id: str, *, directory: str) -> None:
         self._on(session_id, "POST", "/abort", directory)
 
-    def permission_requests(self, *, directory: str) -> list[Request]:
-        listed = self._asker.json("GET", "/permission", params={"directory": directory}, timeouts=SHORT)
+    def permission_requests(self, *, directory: str, is_patient: bool = True) -> list[Request]:
+        """Return what waits for leave. Whoever has a page wait for it is not patient."""
+        listed = self._asker.json("GET", "/permission", params={"directory": directory}, timeouts=_within(is_patient))
         return [request_of(each) for each in as_list(listed, LAYER)]
 
-    def question_requests(self, *, directory: str) -> list[QuestionRequest]:
-        listed = self._asker.json("GET", "/question", params={"directory": directory}, timeouts=SHORT)
+    def question_requests(self, *, directory: str, is_patient: bool = True) -> list[QuestionRequest]:
+        """Return what waits for an answer; see `permission_requests`."""
+        listed = self._asker.json("GET", "/question", params={"directory": directory}, timeouts=_within(is_patient))
         return [question_request_of(each) for each in as_list(listed, LAYER)]
 
     def allow_once(self, request_id: str, *, directory: str) -> bool:
@@ -203,7 +206,7 @@ class Opencode:
         ]
 
     def _statuses(self, directory: str) -> Mapping[str, Any]:
-        return self._asker.mapping("GET", "/session/status", params={"directory": directory}, timeouts=SHORT)
+        return self._asker.mapping("GET", "/session/status", params={"directory": directory})
 
     def line_counts(self, session_id: str, *, directory: str) -> Mapping[str, tuple[int, int]]:
         """Return added and removed lines by file, for what changed after the newest message of the person. opencode
@@ -234,6 +237,10 @@ class Opencode:
                 raise
             return False
         return True
+
+
+def _within(is_patient: bool) -> Timeouts:  # noqa: FBT001 it is one thing
+    return TIMEOUTS if is_patient else SHORT
 
 
 def _written(rules: Sequence[Rule]) -> list[dict[str, str]]:

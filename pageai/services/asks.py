@@ -52,15 +52,18 @@ class Waiting:
         return bool(self.asks or self.questions)
 
 
-def waiting(visit: Visit) -> Waiting:
-    """Ask opencode what waits for the person of this conversation. Raises PanelError."""
+def waiting(visit: Visit, *, is_patient: bool = True) -> Waiting:
+    """Ask opencode what waits for the person of this conversation; a busy machine may take its time. Raises
+    PanelError."""
     if not visit.session_id:
         return Waiting()
     opencode, directory = running(visit), visit.directory
     if opencode is None:
         return Waiting()
-    own = [each for each in opencode.permission_requests(directory=directory) if each.session_id == visit.session_id]
-    asked = [each for each in opencode.question_requests(directory=directory) if each.session_id == visit.session_id]
+    requests = opencode.permission_requests(directory=directory, is_patient=is_patient)
+    questions = opencode.question_requests(directory=directory, is_patient=is_patient)
+    own = [each for each in requests if each.session_id == visit.session_id]
+    asked = [each for each in questions if each.session_id == visit.session_id]
     return Waiting(asks=tuple(_ask(visit, each) for each in own), questions=tuple(asked))
 
 

@@ -172,7 +172,11 @@ def _panel(request: HttpRequest, page: Page) -> dict[str, Any]:
         return base | {"problem": str(error.detail), "lines": lines}
     if not agent_choice.can_run(agent_of(visit.binding)):
         return base | {"stuck": visit.binding, "spare": agent_choice.chosen(principal.user), "lines": lines}
-    facts = {"now": Now(visit), "binding": visit.binding, "selection": turns.selection(binding=visit.binding)}
+    facts = {
+        "now": Now(visit, is_patient=False),
+        "binding": visit.binding,
+        "selection": turns.selection(binding=visit.binding),
+    }
     way = _direct(visit) if opencodes.is_direct(visit) else _through_openhub(visit)
     shown = {"lines": lines if way["troubles"] else [], "strip": strip_of(visit.binding)}
     return base | facts | way | shown

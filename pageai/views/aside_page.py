@@ -74,10 +74,13 @@ def troubles_of(health: Mapping[str, Mapping[str, Any]]) -> list[Trouble]:
 
 
 class Now:
-    """How a conversation stands at this moment."""
+    """How a conversation stands at this moment. What a page was drawn without, because opencode was slow, it fetches
+    patiently afterwards."""
 
-    def __init__(self, visit: Visit) -> None:
+    def __init__(self, visit: Visit, *, is_patient: bool = True) -> None:
         self.visit = visit
+        self.is_unsure = False
+        self._is_patient = is_patient
         self.binding = visit.binding
         self.path = page_path(visit.binding, visit.root)
 
@@ -88,8 +91,9 @@ class Now:
     @cached_property
     def waiting(self) -> Waiting:
         try:
-            return asks.waiting(self.visit)
+            return asks.waiting(self.visit, is_patient=self._is_patient)
         except (PanelError, AppError):
+            self.is_unsure = True
             return Waiting()
 
     @cached_property

@@ -8,6 +8,7 @@ import itertools
 import json
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,7 +50,7 @@ class Pending:
 class OpencodeStub:
     """`heartbeat_seconds` is the pause between signs of life on the event bus, which it lacks when it `is_deaf`.
     `lands_in` is where sessions work whatever was asked for. `work` answers a question that it is asked itself, `stop`
-    ends that."""
+    ends that. `pending_seconds` is how long it takes to say what waits for a person."""
 
     def __init__(self, *, password: str = "oc-password") -> None:
         self.password = password
@@ -58,6 +59,7 @@ class OpencodeStub:
         self.pending: dict[str, Pending] = {}
         self.mcp_servers: dict[str, dict[str, Any]] = {}
         self.is_down = self.is_deaf = False
+        self.pending_seconds = 0.0
         self.lands_in = ""
         self.work: Callable[[Session, str], None] = lambda _session, _text: None
         self.stop: Callable[[Session], None] = lambda _session: None
@@ -80,6 +82,7 @@ class OpencodeStub:
         directory = asked.query.get("directory", "/")
         parts = asked.path.strip("/").split("/")
         if parts[0] in {"permission", "question"}:
+            time.sleep(self.pending_seconds)
             return self._of_pending(asked, parts, directory)
         if parts[0] == "session" and len(parts) > 1 and parts[1] in self.sessions:
             return self._session(asked, self.sessions[parts[1]], parts[2:])

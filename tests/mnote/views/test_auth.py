@@ -148,6 +148,26 @@ def test_a_part_of_a_page_sends_strangers_away_as_a_whole(browser, db):
     assert response.headers["HX-Redirect"].startswith("/sign-in/")
 
 
+@pytest.mark.parametrize(
+    ("page", "back"),
+    [
+        (
+            "http://testserver/kb/kb_1/?tab=documents&q=a%20b#here",
+            "?next=%2Fkb%2Fkb_1%2F%3Ftab%3Ddocuments%26q%3Da%2520b",
+        ),
+        ("https://testserver/w/ws_1/open/%E6%96%87.md", "?next=%2Fw%2Fws_1%2Fopen%2F%25E6%2596%2587.md"),
+        ("https://evil.example/kb/", ""),
+        ("http://testserver//evil.example/", ""),
+        ("javascript:alert(1)", ""),
+        ("", ""),
+    ],
+)
+def test_who_signs_in_again_comes_back_to_the_page_and_not_to_the_part(browser, db, page, back):
+    response = browser.get("/account/", headers={"HX-Request": "true", "HX-Current-URL": page})
+
+    assert response.headers["HX-Redirect"] == f"/sign-in/{back}"
+
+
 def test_link_signs_in_once(browser, people):
     address = f"/sign-in/{users.make_sign_in_link(people.alice)}"
 

@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 
+from mnote.http_limits import Timeouts
 from mnote.models import Preference
+from pageai.models import OpenHubBinding
+from pageai.panel import opencode
+from pageai.services import runs
+from pageai.services.runs import Wanted
 from tests.pageai.panel.visits import bind
 from tests.people import People
 from tests.stubs.openhub import OpenHubStub
@@ -133,3 +138,46 @@ def test_setting_of_administrators_is_not_taken_from_others(people: People) -> N
     keep(people, {**filled(shown(people)), "ai.agent.hermes.route": "slow"})
 
     assert not Preference.objects.exists()
+
+
+def test_what_waits_is_read_patiently_after_the_page_is_there(
+    people: People, hub: OpenHubStub, asked: Pending, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opencode, "SHORT", Timeouts(connect=1, read=0.1, total=0.2))
+    hub.opencode.pending_seconds = 0.6
+    runs.begin(binding=bind(people), wanted=Wanted(title="x"))
+
+    drawn = strip(people)
+    fetched = people.client("alice").get(f"/page-ai/{bind(people).pk}/now").text
+
+    assert "Whether something waits for you could not be read." in drawn
+    assert "Which colour?" in fetched
+    assert "could not be read" not in fetched
+
+
+def agent(people: People) -> str:
+    binding: OpenHubBinding = bind(people)
+    return str(binding.metadata_json.get("agentId", ""))
+
+
+@pytest.mark.usefixtures("hub")
+def test_another_agent_talks_at_once_where_nothing_was_asked_yet(people: People) -> None:
+    bind(people)
+
+    answer = keep(people, filled(shown(people), **{"ai.common.defaultAgent": "opencode"}))
+
+    assert agent(people) == "opencode"
+    assert answer.headers["HX-Refresh"] == "true"
+    assert "stays with" not in answer.text
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_conversation_stays_with_its_agent_and_the_next_one_is_with_the_chosen_one(people: People) -> None:
+    answer = keep(people, filled(shown(people), **{"ai.common.defaultAgent": "opencode"}))
+
+    assert "This conversation stays with OpenHub. opencode answers from the next one on." in answer.text
+    assert "HX-Refresh" not in answer.headers
+    assert "<iframe" in strip(people)
+    people.client("alice").post(f"/page-ai/{bind(people).pk}/new")
+    assert agent(people) == "opencode"
+    assert 'id="page-ai-say"' in strip(people)
