@@ -6,6 +6,7 @@ marker, Q and four digits, by which the true places were written down while the 
 
 from __future__ import annotations
 
+import base64
 import gzip
 import hashlib
 import json
@@ -91,3 +92,30 @@ def _parsed(name: str) -> SourceMap | None:
 def markers_in(text: str) -> list[str]:
     """Return the markers of a text in order, without what a reader put between their digits."""
     return ["".join(filter(str.isalnum, found)) for found in _MARKER.findall(text)]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedText:
+    """A text file as it was sent, and its passages. `lines` of each: state, first and last line that hold anything."""
+
+    name: str
+    sent_name: str
+    body: bytes
+    rows: tuple[ChunkRow, ...]
+    lines: tuple[tuple[str, int, int], ...]
+
+
+@cache
+def recorded_texts() -> dict[str, RecordedText]:
+    """Return the recorded text files by name: Markdown, CSV, JSON and plain text, sent as they are."""
+    body = json.loads(gzip.decompress((_FOLDER / "recorded-texts.json.gz").read_bytes()))
+    return {name: _recorded_text(name, each) for name, each in body.items()}
+
+
+def _recorded_text(name: str, given: dict[str, Any]) -> RecordedText:
+    rows = tuple(
+        ChunkRow(id=f"chunk-{index}", document_id=name, index=index, type="text", start=start, end=end, content=content)
+        for index, start, end, content, *_lines in given["chunks"]
+    )
+    lines = tuple((state, first, last) for *_facts, state, first, last in given["chunks"])
+    return RecordedText(name, given["sent"], base64.b64decode(given["input"]), rows, lines)

@@ -74,7 +74,8 @@ def put_together(chunks: Iterable[ChunkRow], file_type: str) -> Converted:
     rows = sorted((row for row in chunks if _is_slice(row)), key=lambda row: (row.start, row.index))
     letters = [" "] * max((row.end for row in rows), default=0)
     for row in rows:
-        letters[row.start : row.end] = row.content[-(row.end - row.start) :]
+        words = row.content[-(row.end - row.start) :]  # without characters that the server cannot store
+        letters[row.start : row.start + len(words)] = words
     whole = "".join(letters)
     slides = [(found.start(), int(found[1])) for found in _SLIDES.finditer(whole)]
     pieces = tuple(
@@ -101,7 +102,7 @@ def _echoes(text: str, file_type: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_slice(row: ChunkRow) -> bool:
-    return 0 <= row.start < row.end <= _LONGEST and len(row.content) >= row.end - row.start
+    return 0 <= row.start < row.end <= _LONGEST
 
 
 def _page(whole: str, row: ChunkRow, slides: list[tuple[int, int]]) -> int | None:
