@@ -25,7 +25,7 @@ _UNIQUE = ("workspace", "source_hash", "artifact_kind", "provider", "revision")
 _CHANGING = (
     "content_hash", "content_text", "content_blob_path", "mime_type", "size_bytes", "updated_at_ms", "stale"
 )  # fmt: skip
-_BATCH = 50
+_BATCH, _LOOKED_UP = 50, 500
 _CACHE_ENTRIES = 64
 _CACHE_CHARS = 16_000_000
 _SMALL = 4096
@@ -125,6 +125,21 @@ def document_maps(wanted: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str
         with suppress(ValueError, KeyError, TypeError):
             found[row.workspace_id, row.source_hash, row.revision] = DocumentMap.from_bytes(_read(row) or b"")
     return {key: each for key, each in found.items() if key in keys}
+
+
+def kept_document_maps(wanted: Iterable[tuple[str, str, str]]) -> set[tuple[str, str, str]]:
+    """Return which of the document maps there are, by (workspace id, source hash, revision)."""
+    keys = list(set(wanted))
+    found: set[tuple[str, str, str]] = set()
+    for at in range(0, len(keys), _LOOKED_UP):
+        part = keys[at : at + _LOOKED_UP]
+        rows = DerivedArtifact.objects.filter(
+            artifact_kind=ArtifactKind.DOCUMENT_MAP,
+            workspace_id__in={key[0] for key in part},
+            source_hash__in={key[1] for key in part},
+        )
+        found |= set(rows.values_list("workspace_id", "source_hash", "revision"))
+    return found & set(keys)
 
 
 def source_map_reference(*, workspace_id: str, source_hash: str) -> str:

@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 #: Names, in a document's locator, the map by which its passages have their places. There only where the provider read
 #: the file; "" as long as there is no map.
 MAP = "documentMap"
+#: The parse into whose text the map points: parser and revision, empty where there is none.
+_TEXT = "mapText"
 _KEPT = 32
 _Key = tuple[str, str, str]
 
@@ -59,7 +61,7 @@ def draw(*, kb: KnowledgeBase, provider: KnowledgeProvider, document: Document) 
         root=document.root, path=document.source_path, provider=document.provider, revision=name, document_map=found
     )
     _remember((document.workspace_id, source_hash, name), found)
-    facts = {MAP: name, "mapState": found.state.value, "mapCounts": found.counts}
+    facts = {MAP: name, _TEXT: list(found.text_of), "mapState": found.state.value, "mapCounts": found.counts}
     document.pending_json = {
         **document.pending_json, "locator": {**document.pending_json.get("locator", {}), **facts},
     }  # fmt: skip
@@ -68,11 +70,7 @@ def draw(*, kb: KnowledgeBase, provider: KnowledgeProvider, document: Document) 
 
 def maps_of(documents: Iterable[Document]) -> dict[str, DocumentMap]:
     """Return the maps of documents of one workspace by document id, without those that are absent or damaged."""
-    wanted: dict[str, _Key] = {
-        row.pk: (row.workspace_id, row.indexed_hash, name)
-        for row in documents
-        if (name := row.citation_locator_json.get(MAP))
-    }
+    wanted = {row.pk: _key(row) for row in documents if row.citation_locator_json.get(MAP)}
     with _lock:
         known = {key: _maps[key] for key in set(wanted.values()) if key in _maps}
     missing = {key for key in wanted.values() if key not in known}
@@ -80,6 +78,23 @@ def maps_of(documents: Iterable[Document]) -> dict[str, DocumentMap]:
         _remember(key, found)
         known[key] = found
     return {pk: known[key] for pk, key in wanted.items() if key in known}
+
+
+def unmapped(documents: Iterable[Document]) -> list[Document]:
+    """Return those of indexed documents that their provider read and whose map is lost, or points into a text that is
+    read in another way today."""
+    read_there = [row for row in documents if is_read_by_provider(row)]
+    kept = artifacts.kept_document_maps(_key(row) for row in read_there)
+    return [row for row in read_there if _key(row) not in kept or not _is_of_today(row)]
+
+
+def _key(row: Document) -> _Key:
+    return row.workspace_id, row.indexed_hash, str(row.citation_locator_json.get(MAP, ""))
+
+
+def _is_of_today(row: Document) -> bool:
+    drawn = tuple(row.citation_locator_json.get(_TEXT, ()))
+    return drawn in (("", ""), parsing.revision_of(row.name))
 
 
 def facts_of(locator: Mapping[str, Any]) -> tuple[MapState, dict[str, int]]:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from knowledge.models import Document, IndexStatus, KnowledgeBase
 from knowledge.providers.base import DocumentPhase, DocumentState
-from knowledge.services import documents, dropping, registry
+from knowledge.services import documents, dropping, mapping, registry
 from knowledge.services.dropping import kb_ref
 from knowledge.services.providers import provider_of
 from mnote.models import Job
@@ -30,9 +30,10 @@ _ACTIVE = (IndexStatus.QUEUED, IndexStatus.PARSING)
 class Report:
     """Held by the provider and wanted by no row: `ghosts`; of these `twins` hold the text of a document that is wanted
     as well, `returned` had been removed. `foreign`: put there by others, never touched. `lost`: believed indexed, not
-    held, or not in order there. `short`: fewer passages held than counted.
+    held, or not in order there. `short`: fewer passages held than counted. `unmapped`: read by the provider, and it is
+    not known (any more) where its passages stand.
 
-    With repair, ghosts are deleted (until the provider confirms it) and the lost and short are queued again.
+    With repair, ghosts are deleted (until the provider confirms it) and lost, short and unmapped ones are queued again.
     """
 
     held: int
@@ -43,14 +44,15 @@ class Report:
     twins: tuple[str, ...] = ()
     returned: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
+    unmapped: tuple[str, ...] = ()
 
     @property
     def is_level(self) -> bool:
-        return not (self.ghosts or self.lost or self.short or self.foreign)
+        return not (self.ghosts or self.lost or self.short or self.foreign or self.unmapped)
 
     def as_json(self) -> dict[str, Any]:
         body = asdict(self)
-        names = ("ghosts", "twins", "returned", "foreign", "lost", "short")
+        names = ("ghosts", "twins", "returned", "foreign", "lost", "short", "unmapped")
         return body | {name: len(body[name]) for name in names}
 
 
@@ -96,6 +98,8 @@ class _Comparison:
         indexed = [row for row in alive if row.index_status == IndexStatus.INDEXED]
         self.lost = [row for row in indexed if self._is_lost(row)]
         self.short = [row for row in indexed if row not in self.lost and self._is_short(row)]
+        whole = {row.id for row in indexed} - {row.id for row in (*self.lost, *self.short)}
+        self.unmapped = mapping.unmapped(row for row in indexed if row.id in whole)
 
     def report(self, *, repaired: bool) -> Report:
         return Report(
@@ -106,6 +110,7 @@ class _Comparison:
             foreign=tuple(self.foreign),
             lost=tuple(row.source_path for row in self.lost),
             short=tuple(row.source_path for row in self.short),
+            unmapped=tuple(row.source_path for row in self.unmapped),
             repaired=repaired,
         )
 
@@ -128,7 +133,7 @@ class _Comparison:
 def _repair(kb: KnowledgeBase, found: _Comparison) -> None:
     for ghost in found.ghosts:
         dropping.drop_provider_document(kb=kb, provider_document_id=ghost)
-    broken = [*found.lost, *found.short]
+    broken = [*found.lost, *found.short, *found.unmapped]
     if broken:
         documents.requeue(documents=broken)
     if broken or found.ghosts:

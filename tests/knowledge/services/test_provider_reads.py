@@ -9,7 +9,7 @@ import pytest
 
 from knowledge.citations.locators import MapState
 from knowledge.models import ArtifactKind, DerivedArtifact, Document, KnowledgeBase
-from knowledge.services import knowledge_bases, mapping, rereading
+from knowledge.services import knowledge_bases, mapping, reconcile, rereading
 from mnote.exceptions import Invalid
 from mnote.models import Job
 from tests.knowledge.remote import Remote
@@ -192,15 +192,38 @@ def test_passage_that_was_edited_at_the_server_has_no_place(reading: Remote) -> 
     assert (hit.locator.map_state, hit.quote) == (MapState.NONE, "")
 
 
-def test_map_that_is_lost_leaves_hits_without_a_place(reading: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_map_that_is_lost_leaves_hits_without_a_place_and_is_drawn_again(
+    reading: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reading.vault.write("a.md", NOTE)
     reading.level()
     DerivedArtifact.objects.filter(artifact_kind=ArtifactKind.DOCUMENT_MAP).delete()
     monkeypatch.setattr(mapping, "_maps", OrderedDict())  # as in a process that has just begun
 
     (hit,) = reading.vault.search("ladder")
-
     assert (hit.locator.map_state, hit.quote) == (MapState.NONE, "")
+
+    assert reconcile.reconcile(kb=reading.kb, repair=True).unmapped == ("a.md",)
+    reading.level()
+
+    assert reading.vault.search("ladder")[0].locator.map_state is MapState.EXACT
+    assert reconcile.reconcile(kb=reading.kb, repair=False).is_level
+    assert reading.uploads() == 1
+
+
+def test_map_onto_a_text_of_an_older_parser_is_drawn_again(reading: Remote) -> None:
+    """Its places would point into another text than the one that is shown."""
+    reading.vault.write("a.md", NOTE)
+    reading.level()
+    row = reading.vault.row("a.md")
+    row.citation_locator_json["mapText"] = ["markdown", "of yesterday"]
+    row.save()
+
+    assert reconcile.reconcile(kb=reading.kb, repair=True).unmapped == ("a.md",)
+    reading.level()
+
+    assert reconcile.reconcile(kb=reading.kb, repair=False).is_level
+    assert reading.uploads() == 1
 
 
 def test_passages_that_cannot_be_read_yet_keep_the_document_waiting(reading: Remote) -> None:
