@@ -27,8 +27,11 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-#: Addresses that take files.
-_FILES = re.compile(r"/api/knowledge/files|/api/knowledge/knowledge-bases/[^/]+/sources|/kb/[^/]+/upload/")
+#: Addresses that take files; a question may bring pictures.
+_FILES = re.compile(
+    r"/api/knowledge/files|/api/knowledge/knowledge-bases/[^/]+/sources|/kb/[^/]+/upload/"
+    r"|/pageai/openhub/[^/]+/api/query/stream"
+)
 #: What a form adds to the file in it.
 _FORM_BYTES = 1024 * 1024
 _MEGABYTE = 1024 * 1024

@@ -120,8 +120,8 @@ def respond(request: HttpRequest, problem: Problem) -> HttpResponse:
 
 
 def json_response(problem: Problem) -> JsonResponse:
-    """The problem document, outside REST framework."""
-    headers = dict(problem.headers)
+    """The problem document, outside REST framework. No cache may keep that something is not there: it may be soon."""
+    headers = {"Cache-Control": "private, no-store", **problem.headers}
     return JsonResponse(problem.as_json(), status=problem.status, content_type=MEDIA_TYPE, headers=headers)
 
 

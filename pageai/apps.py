@@ -24,6 +24,7 @@ class PageAIConfig(AppConfig):
         asides.register("pageai", "pageai/aside.html")
         closing.register("bindingTokens", binding_tokens.end_of_account)
         closing.register("opencodeRuntimes", runtimes.end_of_account)
+        closing.register_sign_out(binding_tokens.end_of_visit)
         closing.register_sign_out(runtimes.end_of_visit)
         closing.register("panelIdentities", provisioning.end_of_account)
         self._register_with_the_kernel()

@@ -21,13 +21,13 @@ def local() -> LayerReport:
 def providers() -> LayerReport:
     """Look at the other providers in use, by the names of their profiles, and at one knowledge base of each."""
     live = KnowledgeBase.objects.filter(archived_at__isnull=True).exclude(provider=ProviderKind.LOCAL)
-    broken = [sentence for link in links_of(live) if (sentence := _what_is_broken(link))]
+    broken = [sentence for link in links_of(live) if (sentence := what_is_broken(link, _held(link)))]
     return LayerReport(name="providers", is_ok=not broken, sentence=" ".join(broken))
 
 
-def _what_is_broken(link: Link) -> str:
-    """Name the link and the first thing that is wrong with it; "" when nothing is."""
-    held = _held(link)
+def what_is_broken(link: Link, held: KnowledgeBase | None = None) -> str:
+    """Name the link and the first thing that is wrong with it, at a knowledge base it holds where one is given; "" when
+    nothing is. Names no address."""
     try:
         checks = link.provider().check(kb_ref(held) if held else None)
     except ProviderError as error:

@@ -10,7 +10,8 @@ from typing import Any
 
 _AGENT = re.compile(r"[A-Za-z0-9_-]{1,50}")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=_-]*")
-_IMAGE_NAME = re.compile(r"[^/\\\x00-\x1f]{1,200}")
+_IMAGE_NAME = re.compile(r"[^/\\\x00-\x1f\ud800-\udfff]{1,200}")
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _MAX_QUESTION = 200_000
 _MAX_IMAGES = 5
 _MAX_IMAGE = 7 * 1024 * 1024
@@ -75,7 +76,7 @@ def answers_of(given: Mapping[str, Any]) -> list[list[str]]:
 
 def _choices(given: Any) -> list[str]:
     listed = given if isinstance(given, list) else [given]
-    if len(listed) > _MAX_ANSWERS or not all(isinstance(each, str) and len(each) <= _MAX_ANSWER for each in listed):
+    if len(listed) > _MAX_ANSWERS or not all(_is_text(each, _MAX_ANSWER) for each in listed):
         raise BadBody("answers")
     return list(listed)
 
@@ -84,9 +85,14 @@ def _text(given: Mapping[str, Any], name: str, *, limit: int) -> str:
     found = given.get(name)
     if found is None:
         return ""
-    if not isinstance(found, str) or len(found) > limit or "\0" in found:
+    if not _is_text(found, limit):
         raise BadBody(name)
-    return found
+    return str(found)
+
+
+def _is_text(given: Any, limit: int) -> bool:
+    """Say whether it is a text that databases and other programs can take: JSON may hold half of a letter."""
+    return isinstance(given, str) and len(given) <= limit and _UNWRITABLE.search(given) is None
 
 
 def _model(given: Any) -> str:

@@ -109,6 +109,12 @@ class Opencode:
             raise PanelProtocolError(layer=LAYER, reason="the session is in another folder")
         return _id_of(made, "ses_")
 
+    def knows(self, session_id: str, *, directory: str) -> bool:
+        """Say whether it has a session, shortly: a page waits for it."""
+        at = f"/session/{session_id}"
+        answer = self._asker.ask("GET", at, params={"directory": directory}, timeouts=SHORT)
+        return answer.status != 404
+
     def set_rules(self, session_id: str, *, directory: str, rules: Sequence[Rule]) -> None:
         """Replace the permission rules of a session."""
         self._on(session_id, "PATCH", "", directory, json={"permission": _written(rules)})

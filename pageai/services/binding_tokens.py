@@ -86,6 +86,12 @@ def revoke(*, binding: OpenHubBinding, by: Principal | None = None) -> int:
     return ended
 
 
+def end_of_visit(user: User) -> int:
+    """End the tokens of a person who signs out, wherever else they are signed in: their next question makes a new
+    one."""
+    return end_of_account(user)
+
+
 def end_of_account(user: User) -> int:
     """End the tokens of a person whose account is closed; they stay ended when it is opened again."""
     rows = BindingToken.objects.filter(binding__user=user, revoked_at__isnull=True)

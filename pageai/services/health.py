@@ -17,17 +17,20 @@ from django.utils.translation import gettext_lazy as _
 from knowledge.models import ProviderKind
 from knowledge.querysets import visible_kbs
 from knowledge.services.providers import Link, links_of
+from knowledge.services.stack import what_is_broken
 from mnote import connections
+from mnote.exceptions import AppError
 from mnote.http import build_client
 from mnote.principals import Principal
-from pageai.exceptions import PanelNotConfigured
+from pageai.exceptions import ConversationGone, PanelNotConfigured
+from pageai.models import BindingStatus, OpenHubBinding
 from pageai.panel.asking import SHORT, Asker
 from pageai.panel.connection import Connection, Endpoint
 from pageai.panel.errors import PanelError
 from pageai.panel.tokens import TokenStore
 from pageai.selectors import bindings
 from pageai.selectors.agent_settings import tools_for
-from pageai.services import opencodes, panel, runtimes
+from pageai.services import gatekeeping, opencodes, panel, runtimes
 
 _BRIDGE = "js/reading.js"
 _BROKEN_FROM = 500
@@ -177,22 +180,37 @@ def _own_opencode(principal: Principal) -> Callable[[], Layer]:
 
 def _local() -> Layer:
     status = Link(ProviderKind.LOCAL).status()
-    return Layer(version=status.version) if status.reachable else _DOWN
+    if status.reachable:
+        return Layer(version=status.version)
+    return Layer(is_reachable=False, sentence=status.sentence or _DOWN.sentence)
 
 
 def _weknora(links: Sequence[Link]) -> Layer:
     """The servers behind the knowledge bases that the person sees; those that do not answer, by name."""
     if not links:
         return _NOT_SET_UP
-    silent = [link.name for link in links if not link.status().reachable]
+    silent = [link for link in links if not link.status().reachable]
     if not silent:
         return Layer()
-    return Layer(is_reachable=False, sentence=" ".join(f"{name}: {_DOWN.sentence}" for name in silent))
+    said = [what_is_broken(link) or f"{link.name}: {_DOWN.sentence}" for link in silent]
+    return Layer(is_reachable=False, sentence=" ".join(said))
+
+
+def conversation_layer(binding: OpenHubBinding | None) -> Layer:
+    """Ask opencode, where it runs, whether it has the conversation of a binding. What else is wrong others tell."""
+    if binding is None:
+        return Layer(sentence=_("No page of yours has a conversation yet."))
+    try:
+        visit = gatekeeping.enter(principal=Principal(user=binding.user), binding_id=binding.pk)
+        opencode = opencodes.running(visit) if visit.session_id else None
+        is_there = opencode is None or opencode.knows(visit.session_id, directory=visit.directory)
+    except (AppError, PanelError):
+        return Layer()
+    return Layer() if is_there else Layer(is_wrong=True, sentence=ConversationGone.title)
 
 
 def _binding(principal: Principal) -> Layer:
-    count = bindings.bindings_of(principal).filter(status="active").count()
-    return Layer(sentence="" if count else _("No page of yours has a conversation yet."))
+    return conversation_layer(bindings.bindings_of(principal).filter(status=BindingStatus.ACTIVE).first())
 
 
 def _bridge() -> Layer:

@@ -1,16 +1,21 @@
-"""The layers of Page AI for `check_stack`: OpenHub, its pages, its promise to commit nothing, its Redis, opencode."""
+"""The layers of Page AI for `check_stack`: OpenHub, its pages, its promise to commit nothing, its Redis, opencode,
+and the conversations that pages have."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from django.utils import timezone, translation
 
 from mnote.stack import LayerReport, layer
 from pageai.exceptions import PanelNotConfigured
+from pageai.models import BindingStatus, OpenHubBinding
 from pageai.panel import app_files
 from pageai.panel.app_files import AppMissing, AppUnknown
 from pageai.panel.errors import PanelError
 from pageai.panel.openhub import OpenHub, Snapshots
 from pageai.services import health, panel
+from pageai.services.health import Layer
 
 _SNAPSHOTS = {
     Snapshots.OFF: "",
@@ -63,8 +68,22 @@ def panel_pages() -> LayerReport:
     return LayerReport(name="panel_pages", is_ok=True)
 
 
+@layer("session_binding")
+def session_binding() -> LayerReport:
+    """Look whether opencode still has the conversation that a page of somebody used last."""
+    rows = OpenHubBinding.objects.filter(status=BindingStatus.ACTIVE, user__is_active=True)
+    newest = rows.exclude(openhub_session_id="").select_related("user").order_by("-updated_at", "-id").first()
+    if newest is None:
+        return LayerReport(name="session_binding", is_ok=True, sentence="No page has a conversation yet.")
+    return _said("session_binding", lambda: health.conversation_layer(newest))
+
+
 def _report(name: str, key: str) -> LayerReport:
+    return _said(name, lambda: health.panel_layer(key))
+
+
+def _said(name: str, look: Callable[[], Layer]) -> LayerReport:
     with translation.override("en"):
-        found = health.panel_layer(key)
+        found = look()
         is_ok = not found.is_configured or (found.is_reachable and not found.is_wrong)
         return LayerReport(name=name, is_ok=is_ok, sentence=str(found.sentence), version=found.version)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -30,6 +31,7 @@ from pageai.views.talk_page import Talk
 
 _CHANGED = "page-ai:changed"
 _RECENT = 5
+_COUNT = re.compile(r"[0-9]{1,3}")
 
 
 @login_required
@@ -130,7 +132,8 @@ def _answers(request: HttpRequest) -> list[list[str]]:
 
 def _chosen(request: HttpRequest) -> list[list[str]]:
     """Read the choices and own words of each question, in the order of the questions."""
-    count = min(int(request.POST.get("questions", "1")) if request.POST.get("questions", "1").isdigit() else 1, 20)
+    said = request.POST.get("questions", "1")
+    count = min(int(said), 20) if _COUNT.fullmatch(said) else 1
     found = []
     for number in range(count):
         own = request.POST.get(f"own-{number}", "").strip()
@@ -198,7 +201,8 @@ def _direct(visit: Visit) -> dict[str, Any]:
 def _through_openhub(visit: Visit) -> dict[str, Any]:
     """While OpenHub is down opencode, if that answers, can be asked itself, in a conversation of its own."""
     troubles = troubles_of(health.look(visit.principal))
-    has_spare = bool(troubles) and all(each.layer != "opencode" for each in troubles)
+    silent = {each.layer for each in troubles}
+    has_spare = bool(silent & {"OpenHub", "Redis"}) and "opencode" not in silent
     return {"troubles": troubles, "spare": agent_named("opencode") if has_spare else None}
 
 

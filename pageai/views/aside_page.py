@@ -10,7 +10,9 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from knowledge.citations.owners import path_of
 from mnote.exceptions import AppError
@@ -25,7 +27,14 @@ from pageai.services.gatekeeping import Visit
 from pageai.views.run_line import Line, newest_of
 
 OPEN_COOKIE = "mnote_page_ai"
-_LAYERS = {"openhub_fastapi": "OpenHub", "openhub_redis": "Redis", "opencode": "opencode"}
+_LAYERS: dict[str, str | Promise] = {
+    "openhub_fastapi": "OpenHub",
+    "openhub_redis": "Redis",
+    "opencode": "opencode",
+    "weknora": "WeKnora",
+    "local": gettext_lazy("Index"),
+    "session_binding": gettext_lazy("Conversation"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +78,9 @@ def own_page_address(visit: Visit) -> str:
 
 def troubles_of(health: Mapping[str, Mapping[str, Any]]) -> list[Trouble]:
     """Name the layers of a health answer that do not answer, or may not stay as they are."""
-    broken = [key for key in _LAYERS if key in health and not health[key].get("ok")]
-    return [Trouble(layer=_LAYERS[key], sentence=health[key].get("sentence", "")) for key in broken]
+    told = {key: health[key] for key in _LAYERS if key in health}
+    broken = [key for key, each in told.items() if each.get("configured") and not each.get("ok")]
+    return [Trouble(layer=str(_LAYERS[key]), sentence=told[key].get("sentence", "")) for key in broken]
 
 
 class Now:

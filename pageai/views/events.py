@@ -12,7 +12,7 @@ from django.conf import settings
 from django.http import HttpRequest, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
-from mnote.api.events import Caller
+from mnote.api.events import Caller, Streams
 from mnote.exceptions import AppError
 from pageai.panel import headers
 from pageai.services import gatekeeping, turns
@@ -21,19 +21,28 @@ from pageai.threads import in_thread
 
 _LOOK_SECONDS, _SIGN_OF_LIFE_SECONDS = 1.0, 15.0
 
+streams = Streams()
+
 
 @require_GET
 async def events(request: HttpRequest, binding_id: str) -> StreamingHttpResponse:
     """`changed` when the page should look again, `end` when the caller may no longer look."""
     caller = Caller(session_key=request.COOKIES.get(settings.SESSION_COOKIE_NAME, ""))
-    first = await in_thread(partial(_look, caller, binding_id))
-    stream = _follow(caller, binding_id, first)
+    first, user_id = await in_thread(partial(_first_look, caller, binding_id))
+    streams.refuse_more(user_id)
+    stream = _follow(caller, binding_id, first, user_id)
     return StreamingHttpResponse(
         stream, content_type="text/event-stream; charset=utf-8", headers=headers.stream_headers()
     )
 
 
-async def _follow(caller: Caller, binding_id: str, seen: Standing) -> AsyncIterator[str]:
+async def _follow(caller: Caller, binding_id: str, seen: Standing, user_id: int) -> AsyncIterator[str]:
+    with streams.one_more(user_id):
+        async for each in _news(caller, binding_id, seen):
+            yield each
+
+
+async def _news(caller: Caller, binding_id: str, seen: Standing) -> AsyncIterator[str]:
     yield _event("ready", seen)
     said = time.monotonic()
     while True:
@@ -51,6 +60,10 @@ async def _follow(caller: Caller, binding_id: str, seen: Standing) -> AsyncItera
         else:
             continue
         said = time.monotonic()
+
+
+def _first_look(caller: Caller, binding_id: str) -> tuple[Standing, int]:
+    return _look(caller, binding_id), caller.principal().user.pk
 
 
 def _look(caller: Caller, binding_id: str) -> Standing:

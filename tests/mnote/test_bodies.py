@@ -72,6 +72,9 @@ def test_body_that_turns_out_too_large_is_cut_off(settings: Any) -> None:
         (scope(FILES), False),
         (scope(FILES, cookie="other=1"), False),
         (scope(FILES, "GET", authorization="Bearer x"), False),
+        (scope("/pageai/openhub/bind_x/api/query/stream", cookie="mnote_session=x"), True),
+        (scope("/pageai/openhub/bind_x/api/query/abort", cookie="mnote_session=x"), False),
+        (scope("/pageai/openhub/bind_x/api/query/stream"), False),
         (scope("/api/knowledge-rag/search", authorization="Bearer x"), False),
     ],
 )

@@ -10,6 +10,7 @@ import json
 import sys
 import tempfile
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,53 +24,71 @@ _OTHER = {"alice": "bob", "bob": "alice"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What came back: answers in all, those that failed, those that held something foreign, and how long it took."""
+    """What came back: answers in all, those that were not as they should be, those that held something foreign, and
+    how long it took. `codes` counts what was wrong with those that failed."""
 
     answers: int
     failed: int
     foreign: int
     seconds: float
+    codes: Counter[str]
+
+    def report(self) -> str:
+        return (
+            f"calls: {self.answers}\nforeign answers: {self.foreign}\nerrors: {self.failed} {dict(self.codes)}\n"
+            f"calls a second: {self.answers / self.seconds:.0f}\n"
+        )
 
 
 def run(served: Served, calls: int) -> Load:
-    """Let six callers, in turn alice and bob, call search, list and open."""
+    """Let six callers, in turn alice and bob, call search, list and open, and try what only the other may open."""
     began = time.monotonic()
     share = [calls // _CALLERS + (number < calls % _CALLERS) for number in range(_CALLERS)]
+    seen: dict[str, str] = {}
     with ThreadPoolExecutor(_CALLERS) as pool:
         parts = list(
-            pool.map(lambda number: _one(served, ("alice", "bob")[number % 2], share[number]), range(_CALLERS))
+            pool.map(lambda number: _one(served, ("alice", "bob")[number % 2], share[number], seen), range(_CALLERS))
         )
-    answers, failed, foreign = (sum(column) for column in zip(*parts, strict=True))
-    return Load(answers=answers, failed=failed, foreign=foreign, seconds=time.monotonic() - began)
+    answers, failed, foreign = (sum(each[column] for each in parts) for column in range(3))
+    codes = sum((each[3] for each in parts), Counter[str]())
+    return Load(answers=answers, failed=failed, foreign=foreign, seconds=time.monotonic() - began, codes=codes)
 
 
-def _one(served: Served, name: str, calls: int) -> tuple[int, int, int]:
+def _one(served: Served, name: str, calls: int, seen: dict[str, str]) -> tuple[int, int, int, Counter[str]]:
+    """`seen` holds a reference into each person's own folder, for the other to try."""
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
     answers = failed = foreign = 0
+    codes: Counter[str] = Counter()
     token = ""
     for number in range(calls):
-        tool, arguments = _call(number, name, token)
+        tool, arguments, is_refused = _call(number, name, token, seen)
         answer = _ask(connection, served.facts.tokens[name], tool, arguments)
         answers += 1
         body = answer.get("result", {}).get("structuredContent", {})
-        is_expected = "error" in body if tool == "mnote.weknora.get_source_status" else "error" not in body
-        failed += not (body and is_expected)
+        if not body or ("error" in body) is not is_refused:
+            failed += 1
+            codes[body.get("error", {}).get("code", "answered" if body else "no answer")] += 1
         foreign += _is_foreign(answer, name)
         for each in body.get("results", ()):
             token = each.get("openReference", token)
+            if "openReference" in each and each["sourcePath"].startswith(f"{name}/"):
+                seen[name] = each["openReference"]
     connection.close()
-    return answers, failed, foreign
+    return answers, failed, foreign, codes
 
 
-def _call(number: int, name: str, token: str) -> tuple[str, dict[str, Any]]:
-    """Searches for the most part; now and then a list, an opening, and a try at the other's file."""
+def _call(number: int, name: str, token: str, seen: dict[str, str]) -> tuple[str, dict[str, Any], bool]:
+    """Searches for the most part; now and then a list, an opening, and a try at the other's file. The last member says
+    whether it has to be refused."""
     if number % 10 == 3 and token:
-        return "mnote.weknora.open_reference", {"token": token}
+        return "mnote.weknora.open_reference", {"token": token}, False
+    if number % 10 == 5 and _OTHER[name] in seen:
+        return "mnote.weknora.open_reference", {"token": seen[_OTHER[name]]}, True
     if number % 10 == 6:
-        return "mnote.weknora.list_sources", {}
+        return "mnote.weknora.list_sources", {}, False
     if number % 10 == 9:
-        return "mnote.weknora.get_source_status", {"sourcePath": f"{_OTHER[name]}/treasure 0.md"}
-    return "mnote.weknora.search", {"query": f"treasure stone {number % 4}", "topK": 4}
+        return "mnote.weknora.get_source_status", {"sourcePath": f"{_OTHER[name]}/treasure 0.md"}, True
+    return "mnote.weknora.search", {"query": f"treasure stone {number % 4}", "topK": 4}, False
 
 
 def _ask(connection: http.client.HTTPConnection, token: str, tool: str, arguments: dict[str, Any]) -> Any:
@@ -96,5 +115,5 @@ if __name__ == "__main__":
         (folder / "seed").mkdir()
         with serve(make_seed(folder / "seed"), folder / "data", workers=2) as running:
             load = run(running, int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
-    sys.stdout.write(f"{load}\n{load.answers / load.seconds:.0f} calls a second\n")
+    sys.stdout.write(load.report())
     sys.exit(1 if load.failed or load.foreign else 0)

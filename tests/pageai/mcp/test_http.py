@@ -206,6 +206,26 @@ def test_a_binding_token_that_ended_opens_nothing(running: Served, end: str) -> 
     assert search(running, bound["secret"])[0] == 401
 
 
+@pytest.mark.parametrize("end", ["revoke_binding", "expire_binding", "archive", "deactivate"])
+def test_a_session_of_the_client_ends_with_its_binding(running: Served, end: str) -> None:
+    """Whatever ends a binding ends its agent in the middle of its session, and writes nothing more down for it."""
+    name = running.world.ask("newcomer")["name"]
+    bound = running.world.ask("bind", name, "shared/rules of bob.md", {})
+
+    async def talk() -> None:
+        async with running.client(bound["secret"], "legacy") as client:
+            assert not (await client.call_tool("mnote.weknora.search", {"query": "treasure"})).is_error
+            await asyncio.to_thread(running.world.ask, end, name if end == "deactivate" else bound["binding"])
+            with pytest.raises(MCPError):
+                await client.call_tool("mnote.weknora.search", {"query": "treasure"})
+            with pytest.raises(MCPError):
+                await client.list_tools()
+
+    asyncio.run(talk())
+
+    assert len(running.world.ask("tool_calls", name)) == 1
+
+
 @pytest.mark.parametrize("end", ["revoke_tokens", "expire_tokens", "deactivate"])
 def test_an_api_token_that_ended_opens_nothing(running: Served, end: str) -> None:
     person = running.world.ask("newcomer")

@@ -41,6 +41,9 @@ def test_prompt_needs_a_question_only(given: dict[str, Any]) -> None:
         {"question": " \n"},
         {"question": ["a"]},
         {"question": "a\0b"},
+        {"question": "half a \ud83d letter"},
+        {"question": "a", "agent": "\ud800"},
+        {"question": "a", "images": [{"base64": "aGk=", "filename": "\udfff.png"}]},
         {"question": "x" * 200_001},
         {"question": "a", "conversation_id": {"$ne": ""}},
         {"question": "a", "conversation_id": "x" * 129},
@@ -68,7 +71,7 @@ def test_answers_are_lists_of_choices() -> None:
     assert bodies.answers_of({"answers": [["Blue"], "Red", []]}) == [["Blue"], ["Red"], []]
 
 
-@pytest.mark.parametrize("answers", [None, [], "Blue", [[1]], [["x" * 4001]], [["a"]] * 21, {"0": "a"}])
+@pytest.mark.parametrize("answers", [None, [], "Blue", [[1]], [["x" * 4001]], [["a"]] * 21, {"0": "a"}, [["\ud800"]]])
 def test_answers_of_other_forms_are_refused(answers: Any) -> None:
     with pytest.raises(BadBody):
         bodies.answers_of({"answers": answers})

@@ -11,9 +11,13 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.utils.html import escape
 
-from pageai.services import health
+from knowledge.models import ProviderKind
+from pageai.services import bindings, health
+from tests.factories.knowledge import KnowledgeBaseFactory, ProviderProfileFactory
 from tests.pageai.panel.settings import connect
+from tests.pageai.panel.visits import bind
 from tests.people import People, make_people
 from tests.stubs.openhub import OpenHubStub, openhub_stub
 from tests.stubs.openhub_app import write_app
@@ -21,7 +25,8 @@ from tests.stubs.openhub_http import Reply, json_reply
 
 pytestmark = pytest.mark.django_db
 
-NAMES = ["openhub", "openhub_redis", "opencode", "snapshots", "panel_pages"]
+NAMES = ["openhub", "openhub_redis", "opencode", "snapshots", "panel_pages", "session_binding"]
+KNOWLEDGE = ["local", "providers"]
 
 
 @pytest.fixture
@@ -40,7 +45,7 @@ def reports() -> dict[str, dict[str, Any]]:
     out = StringIO()
     with contextlib.suppress(SystemExit):
         call_command("check_stack", json=True, stdout=out, stderr=StringIO())
-    return {each["name"]: each for each in json.loads(out.getvalue()) if each["name"] in NAMES}
+    return {each["name"]: each for each in json.loads(out.getvalue()) if each["name"] in NAMES + KNOWLEDGE}
 
 
 def broken() -> list[str]:
@@ -50,17 +55,17 @@ def broken() -> list[str]:
 def test_all_is_well(hub: OpenHubStub) -> None:
     found = reports()
 
-    assert list(found) == NAMES
+    assert [name for name in found if name not in KNOWLEDGE] == NAMES
     assert not broken()
     assert found["opencode"]["version"] == "1.18.33"
-    assert {each["sentence"] for each in found.values()} == {""}
+    assert {found[name]["sentence"] for name in NAMES} == {"", "No page has a conversation yet."}
 
 
 def test_what_nobody_set_up_is_not_broken() -> None:
     found = reports()
 
     assert not broken()
-    assert {each["sentence"] for each in found.values()} == {"Not set up here."}
+    assert {found[name]["sentence"] for name in NAMES[:-1]} == {"Not set up here."}
 
 
 def openhub_fails(hub: OpenHubStub) -> None:
@@ -102,6 +107,55 @@ def test_broken_layer_is_named(
 
     assert broken() == names
     assert sentence in " ".join(each["sentence"] for each in reports().values())
+
+
+def conversation_is_lost(hub: OpenHubStub, people: People, settings: Any) -> None:
+    session = hub.opencode.create(str(people.folder))
+    bindings.attach_sessions(binding=bind(people), openhub_session_id=session.id, opencode_session_id=session.id)
+    assert not broken()
+    hub.opencode.sessions.clear()
+
+
+def index_cannot_be_written(hub: OpenHubStub, people: People, settings: Any) -> None:
+    blocked = people.folder.parent / "a file"
+    blocked.write_text("where a folder is wanted")
+    settings.MNOTE_INDEX_DIR = blocked / "indexes"
+
+
+def weknora_is_down(hub: OpenHubStub, people: People, settings: Any) -> None:
+    profile = ProviderProfileFactory(base_url="http://127.0.0.1:1", name="Library", workspaces=[people.workspace])
+    KnowledgeBaseFactory(owner=people.alice, root=people.root, provider=ProviderKind.WEKNORA, profile=profile)
+
+
+#: What happens, the layer of check_stack and of the health answer that says so, and how the panel names it.
+_HAPPENS = [
+    (lambda hub, _people, _settings: openhub_fails(hub), "openhub", "openhub_fastapi", "OpenHub"),
+    (lambda hub, _people, _settings: redis_is_down(hub), "openhub_redis", "openhub_redis", "Redis"),
+    (lambda hub, _people, _settings: opencode_is_down(hub), "opencode", "opencode", "opencode"),
+    (conversation_is_lost, "session_binding", "session_binding", "Conversation"),
+    (index_cannot_be_written, "local", "local", "Index"),
+    (weknora_is_down, "providers", "weknora", "WeKnora"),
+]
+
+
+@pytest.mark.parametrize(("happens", "layer", "key", "shown"), _HAPPENS, ids=[each[1] for each in _HAPPENS])
+def test_check_health_and_panel_say_the_same_of_a_broken_layer(
+    hub: OpenHubStub, people: People, settings: Any, happens: Any, layer: str, key: str, shown: str
+) -> None:
+    path = page(people)
+    happens(hub, people, settings)
+
+    said = reports()[layer]
+    alice = people.client("alice")
+    told = alice.get("/api/page-ai/health").json()[key]
+    panel = alice.get("/page-ai/aside", {"workspaceId": people.workspace.pk, "path": path}).content.decode()
+
+    assert said["is_ok"] is told["ok"] is False
+    assert said["sentence"]
+    assert said["sentence"] == told["sentence"]
+    assert f"<b>{shown}</b> {escape(said['sentence'])}" in panel
+    assert "127.0.0.1" not in said["sentence"]
+    assert str(people.folder.parent) not in said["sentence"]
 
 
 def test_pages_of_an_unknown_version_are_named(hub: OpenHubStub, settings: Any, tmp_path: Path) -> None:

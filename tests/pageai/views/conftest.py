@@ -18,6 +18,7 @@ from django.test import Client
 
 from mnote.models import User
 from pageai.models import OpenHubBinding
+from pageai.services import turns
 from tests.browser.server import LiveSite
 from tests.pageai.panel.settings import connect
 from tests.pageai.panel.visits import bind
@@ -104,6 +105,28 @@ def panels(live: LiveSite, hub: OpenHubStub, people: People) -> Iterator[Any]:
     yield open_panel
     for each in opened:
         each.session.close()
+
+
+#: What bob said, and nobody else may read.
+SECRET = "the secret words of bob"
+
+
+@pytest.fixture
+def two(panels: Any, hub: OpenHubStub) -> tuple[Panel, Panel]:
+    """Alice and bob, each with a conversation; what reached OpenHub for it is forgotten."""
+    alice, bob = panels("alice"), panels("bob")
+    alice.frames("hello from alice")
+    bob.frames(SECRET)
+    for each in (alice, bob):
+        idle(each)
+    hub.reached.clear()
+    hub.asked.clear()
+    return alice, bob
+
+
+def idle(panel: Panel) -> None:
+    """Wait until the conversation takes the next question."""
+    wait_until(lambda: not turns.standing(binding_id=panel.binding.pk).is_running)
 
 
 def sign_in(session: requests.Session, user: User) -> None:

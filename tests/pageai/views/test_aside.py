@@ -54,6 +54,32 @@ def test_answer_that_says_nothing_or_too_much_is_refused_and_the_question_waits_
     assert not asked.answered.is_set()
 
 
+@pytest.mark.parametrize("count", ["²", "9" * 5_000, "-1", "", "x"])
+def test_number_of_questions_that_is_none_is_one(people: People, asked: Pending, count: str) -> None:
+    assert answer(people, asked, **{"questions": count, "choice-0": "Blue"}) == 204
+    assert asked.answer == {"answers": [["Blue"]]}
+
+
+@pytest.mark.parametrize("place", ["asks", "questions"])
+@pytest.mark.parametrize("name", ["bob", "mallory"])
+def test_what_the_agent_of_another_person_asks_is_not_there(
+    people: People, hub: OpenHubStub, asked: Pending, place: str, name: str
+) -> None:
+    """By their own conversation, and by that of the person who is asked."""
+    session = next(iter(hub.opencode.sessions.values()))
+    facts = {"permission": "bash", "patterns": ["ls"], "metadata": {"command": "ls"}, "always": []}
+    waiting = asked if place == "questions" else hub.opencode.ask("permission", session, facts)
+    ids = {bind(people).pk} | ({bind(people, "bob").pk} if name == "bob" else set())
+    given = {"questions": "1", "decision": "answer" if place == "questions" else "allow", "choice-0": "Blue"}
+
+    answers = {
+        people.client(name).post(f"/page-ai/{each}/{place}/{waiting.facts['id']}", given).status_code for each in ids
+    }
+
+    assert answers == {404}
+    assert not waiting.answered.is_set()
+
+
 def strip(people: People) -> str:
     where = {"workspaceId": people.workspace.pk, "root": people.root.key, "path": "a.md"}
     return people.client("alice").get("/page-ai/aside", where).content.decode()

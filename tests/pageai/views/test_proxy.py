@@ -10,12 +10,12 @@ import pytest
 import requests
 from django.utils import timezone
 
-from mnote.models import Access, Workspace
+from mnote.models import Access, Grant, Membership, Workspace
 from mnote.principals import Principal
 from mnote.services import users
 from pageai.models import OpenHubBinding, PanelPolicy
 from pageai.services import bindings, turns
-from tests.factories.mnote import GrantFactory, UserFactory
+from tests.factories.mnote import GrantFactory, MembershipFactory, UserFactory
 from tests.pageai.panel.test_routes import _ALLOWED
 from tests.pageai.panel.visits import bind
 from tests.pageai.views.conftest import Panel, frames_of, sign_in, wait_until
@@ -39,28 +39,39 @@ def filled(path: str, session_id: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda found: known.get(found[1], "1"), path)
 
 
-@pytest.mark.parametrize("kind", ["owner", "colleague", "stranger", "administrator", "closed", "nobody"])
+#: Who may talk here, each at a conversation of their own.
+_AT_HOME = ("owner", "reader")
+#: Who is nobody to the server, with a cookie or without.
+_UNKNOWN = ("nobody", "closed", "signed out")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [*_AT_HOME, *_UNKNOWN, "colleague", "stranger", "administrator", "other workspace", "put out", "shut out"],
+)
 def test_of_all_operations_of_openhub_only_the_allowed_ones_pass(
     panels: Any, hub: OpenHubStub, people: People, kind: str
 ) -> None:
     alice = talked(panels)
     caller = as_person(panels, people, alice, kind)
+    session_id = caller.session_id
     hub.reached.clear()
 
     # At "/" is the page of the conversation.
     operations = [each for each in OPERATIONS if each["path"] != "/"]
-    answers = {(each["method"], each["path"]): send(caller, each, alice.session_id) for each in operations}
+    answers = {(each["method"], each["path"]): send(caller, each, session_id) for each in operations}
 
     asked = {tuple(each.split(" ", 1)) for each in hub.reached} - _HOST_ITSELF
-    if kind == "owner":
+    if kind in _AT_HOME:
         passed = {operation for operation, status in answers.items() if status < 400}
         nothing_there = {("POST", "/api/question/{question_id}/reply"), ("GET", "/api/images/{image_id}")}
         assert passed == _ALLOWED - nothing_there
         assert asked <= _ALLOWED
     else:
         # Who is not signed in has no token against forged requests either, which is looked at first.
-        refusals = {401, 403} if kind in {"nobody", "closed"} else {404}
-        assert set(answers.values()) == refusals - ({403} if kind == "closed" else set())
+        has_token = kind in {"closed", "signed out"}
+        refusals = {401, 403} if kind in _UNKNOWN else {404}
+        assert set(answers.values()) == refusals - ({403} if has_token else set())
         assert not asked
 
 
@@ -75,9 +86,15 @@ _HOST_ITSELF = {
 
 
 def as_person(panels: Any, people: People, alice: Panel, kind: str) -> Panel:
-    """Somebody else's browser at alice's conversation."""
+    """Somebody's browser: at alice's conversation, or at one of their own."""
     if kind == "owner":
         return alice
+    if kind in {"reader", "put out", "shut out", "signed out"}:
+        return at_own_page(panels, people, kind)
+    if kind == "other workspace":
+        caller = Panel(site=alice.site, binding=alice.binding)
+        sign_in(caller.session, MembershipFactory(user=UserFactory(username="erin")).user)
+        return caller
     if kind == "nobody":
         return panels(None, binding=alice.binding)  # type: ignore[no-any-return]
     if kind == "administrator":
@@ -88,6 +105,22 @@ def as_person(panels: Any, people: People, alice: Panel, kind: str) -> Panel:
     if kind == "closed":
         users.deactivate(people.carol)
     return caller  # type: ignore[no-any-return]
+
+
+def at_own_page(panels: Any, people: People, kind: str) -> Panel:
+    """Carol, who may read and no more, at her own conversation; and what can be taken from her afterwards."""
+    GrantFactory(root=people.root, user=people.carol, access=Access.READ)
+    caller: Panel = talked(panels, "carol")
+    if kind == "shut out":
+        Grant.objects.filter(user=people.carol).update(access=Access.NONE)
+    if kind == "put out":
+        Grant.objects.filter(user=people.carol).delete()
+        Membership.objects.filter(user=people.carol).delete()
+    if kind == "signed out":
+        cookie = caller.session.cookies["mnote_session"]
+        caller.session.post(f"{caller.site}/sign-out/", timeout=20)
+        caller.session.cookies.set("mnote_session", cookie)
+    return caller
 
 
 def send(caller: Panel, operation: dict[str, Any], session_id: str) -> int:

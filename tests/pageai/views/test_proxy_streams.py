@@ -8,10 +8,11 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from mnote.exceptions import NotAuthenticated
 from mnote.models import Access
 from mnote.services import users
 from pageai.models import ArtifactIndex, ArtifactKind
-from pageai.services import turns
+from pageai.services import binding_tokens, turns
 from pageai.views import running
 from tests.factories.mnote import GrantFactory
 from tests.pageai.views.conftest import frames_of, kinds, said, wait_until
@@ -322,6 +323,39 @@ def test_signing_out_ends_the_stream(panels: Any, hub: OpenHubStub, people: Peop
         rest = list(frames)
 
     assert rest[-1]["type"] == "error"
+
+
+@pytest.mark.parametrize("how", ["signed out", "closed"])
+def test_who_is_gone_has_no_open_stream_and_no_key(panels: Any, hub: OpenHubStub, people: People, how: str) -> None:
+    panel = panels("bob")
+    events = f"{panel.site}/page-ai/{panel.binding.pk}/events"
+
+    with panel.ask("WAIT on") as answer, panel.session.get(events, stream=True, timeout=20) as news:
+        frames, lines = frames_of(answer), news.iter_lines(chunk_size=1)
+        next(frames)
+        next(lines)
+        (server,) = hub.opencode.mcp_servers.values()
+        key = server["headers"]["Authorization"].removeprefix("Bearer ")
+        assert binding_tokens.authenticate(key).binding_id == panel.binding.pk
+        cookie = panel.session.cookies["mnote_session"]
+        if how == "closed":
+            users.deactivate(people.bob)
+        else:
+            panel.session.post(f"{panel.site}/sign-out/", timeout=20)
+        rest, told = list(frames), list(lines)
+
+    assert rest[-1]["type"] == "error"
+    assert b"event: end" in told
+    with pytest.raises(NotAuthenticated):
+        binding_tokens.authenticate(key)
+    panel.session.cookies.set("mnote_session", cookie)
+    again = [panel.call("GET", "sessions"), panel.session.get(events, timeout=20), panel.session.get(f"{panel.base}/")]
+    assert [each.status_code for each in again] == [401] * 3
+    assert not hub.redis.values
+    if how == "signed out":  # the turn itself goes to its end, as when a browser leaves
+        hub.world.turns[panel.session_id].go_on.set()
+    wait_until(lambda: not hub.world.turns)
+    wait_until(lambda: not turns.standing(binding_id=panel.binding.pk).is_running)
 
 
 def test_losing_the_right_to_the_root_ends_stream_and_turn(panels: Any, hub: OpenHubStub, people: People) -> None:
