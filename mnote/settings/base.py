@@ -220,6 +220,10 @@ MNOTE_OPENCODE_MAX = env_int("MNOTE_OPENCODE_MAX", 4, minimum=1)
 MNOTE_OPENCODE_START_SECONDS = env_int("MNOTE_OPENCODE_START_SECONDS", 60, minimum=1)
 #: Fence each one off with bubblewrap where the system lets us.
 MNOTE_OPENCODE_FENCE = env_bool("MNOTE_OPENCODE_FENCE", default=True)
+#: The chat model of the agent without tools: an OpenAI-compatible address up to its version, and the model's name.
+MNOTE_CHAT_MODEL_URL = env_str("MNOTE_CHAT_MODEL_URL").rstrip("/")
+MNOTE_CHAT_MODEL = env_str("MNOTE_CHAT_MODEL")
+MNOTE_CHAT_MODEL_KEY = env_secret("MNOTE_CHAT_MODEL_KEY")
 #: A stream that gives no byte for this long is dead: three of OpenHub's heartbeats.
 MNOTE_OPENHUB_SILENCE_SECONDS = env_float("MNOTE_OPENHUB_SILENCE_SECONDS", 390.0, minimum=1.0)
 #: How long the journal of an ended run is kept: what happened in it, and that it was.

@@ -9,15 +9,15 @@ from pageai.models import OpenHubBinding
 from pageai.selectors import agent_settings
 from pageai.services import bindings, opencodes
 
-#: Talks where there is no OpenHub.
-_SPARE = "opencode"
+#: Talk where there is no OpenHub.
+_SPARES = ("opencode", "chat_only")
 
 
 def chosen(user: User) -> Agent:
     """Return the agent of a person's next conversation: the one that they chose, else one that can run here."""
     wanted = agent_settings.settings_of(user).default_agent
-    spare = agent_named(_SPARE)
-    return spare if spare and not can_run(wanted) and can_run(spare) else wanted
+    spares = (agent for name in _SPARES if (agent := agent_named(name)) and can_run(agent))
+    return wanted if can_run(wanted) else next(spares, wanted)
 
 
 def can_run(agent: Agent | None) -> bool:

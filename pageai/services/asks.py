@@ -17,7 +17,7 @@ from mnote.selectors import access
 from mnote.services import audit
 from pageai.panel.opencode import QuestionRequest, Request
 from pageai.panel.veil import Veil
-from pageai.services import changes, runs, turns
+from pageai.services import changes, chats, runs, turns
 from pageai.services.gatekeeping import Visit
 from pageai.services.opencodes import opencode_of, running
 
@@ -55,7 +55,7 @@ class Waiting:
 def waiting(visit: Visit, *, is_patient: bool = True) -> Waiting:
     """Ask opencode what waits for the person of this conversation; a busy machine may take its time. Raises
     PanelError."""
-    if not visit.session_id:
+    if not visit.session_id or chats.is_chat(visit.binding):
         return Waiting()
     opencode, directory = running(visit), visit.directory
     if opencode is None:

@@ -67,7 +67,7 @@ def scrub_of(visit: Visit) -> Scrub:
 
 
 def _hidden_words(visit: Visit) -> Mapping[str, str]:
-    secrets = {settings.SECRET_KEY}
+    secrets = {settings.SECRET_KEY, settings.MNOTE_CHAT_MODEL_URL, settings.MNOTE_CHAT_MODEL_KEY}
     if panel.is_configured():
         hub = panel.connection()
         secrets |= {hub.openhub_url, hub.opencode_url, hub.redis_url, hub.jwt_secret, hub.opencode_password}

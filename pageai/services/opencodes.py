@@ -55,7 +55,8 @@ def is_set_up() -> bool:
 def layers_set_up() -> frozenset[str]:
     """Name the layers (of the health answer) that agents can run on here."""
     of_openhub = {"openhub_fastapi", "openhub_redis", "opencode"} if panel.is_configured() else set()
-    return frozenset(of_openhub | ({"opencode"} if is_set_up() else set()))
+    of_model = {"chat_model"} if settings.MNOTE_CHAT_MODEL_URL and settings.MNOTE_CHAT_MODEL else set()
+    return frozenset(of_openhub | ({"opencode"} if is_set_up() else set()) | of_model)
 
 
 def given() -> Endpoint:

@@ -26,6 +26,7 @@ from pageai.panel.openhub import Model
 _SENTENCES: dict[str, Promise] = {
     "openhub_fastapi": _("OpenHub does not answer. Reading, search and citations work as ever."),
     "openhub_redis": _("OpenHub's Redis does not answer, so nobody can be signed in there. Reading and search work."),
+    "chat_model": _("The chat model does not answer. Reading, search and citations work as ever."),
     "opencode": _("opencode does not answer. Conversations can be read, but the assistant cannot work."),
 }
 _ONLY = 1

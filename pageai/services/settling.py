@@ -138,6 +138,8 @@ def _visit(run: Run) -> Visit:
 
 
 def _settled(visit: Visit, run: Run) -> bool:
+    if run.provider == "chat_only":  # its answer came over a connection that is gone
+        return not runs.end(run_id=run.pk, reason=EndReason.LOST, detail="reader-gone")
     try:
         snapshot = journals.fetch(visit)
     except PanelRefused:

@@ -11,7 +11,7 @@ from mnote.exceptions import AppError
 from pageai.models import EventKind, OpenHubBinding, Run, RunEvent, RunStatus
 from pageai.panel.errors import PanelError
 from pageai.panel.opencode import info_of, said_in
-from pageai.services import journals, runs
+from pageai.services import chats, journals, runs
 from pageai.services.gatekeeping import Visit
 from pageai.services.opencodes import running
 
@@ -54,6 +54,8 @@ def _runs_of(binding: OpenHubBinding) -> Any:
 
 
 def _told_by_opencode(visit: Visit) -> list[Exchange] | None:
+    if chats.is_chat(visit.binding):
+        return None
     opencode = running(visit) if visit.session_id else None
     if opencode is None:
         return None if visit.session_id else []
@@ -93,4 +95,4 @@ def _of_run(run: Run) -> Exchange:
         part_id = str(event.payload.get("partId", ""))
         answer += ("\n\n" if answer and part_id != part else "") + str(event.payload.get("text", ""))
         part, seq = part_id, event.seq
-    return Exchange(question=run.title, answer=answer, run=run, seq=seq, part=part)
+    return Exchange(question=chats.question_of(run), answer=answer, run=run, seq=seq, part=part)

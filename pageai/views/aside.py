@@ -21,7 +21,7 @@ from pageai.exceptions import PanelNotConfigured
 from pageai.panel.bodies import BadBody, answers_of
 from pageai.panel.errors import PanelError
 from pageai.selectors.agent_settings import agent_of
-from pageai.services import agent_choice, asks, bindings, gatekeeping, health, opencodes, pages, panel, turns
+from pageai.services import agent_choice, asks, bindings, chats, gatekeeping, health, opencodes, pages, panel, turns
 from pageai.services.gatekeeping import Visit
 from pageai.services.pages import Page
 from pageai.views.aside_page import OPEN_COOKIE, Now, page_path, pane_address, principal_of, query_of, troubles_of
@@ -167,7 +167,7 @@ def _panel(request: HttpRequest, page: Page) -> dict[str, Any]:
     search = f"{reverse('knowledge:search')}?workspace={page.root.workspace_id}"
     base = {"page": page, "query": query_of(request), "search_url": search}
     lines = recent(principal, page.root, page.resource_id, limit=_RECENT)
-    if not opencodes.is_set_up():
+    if not opencodes.layers_set_up():
         return base | {"missing": str(PanelNotConfigured.title), "lines": lines}
     try:
         visit = _opened(principal, page)
@@ -180,7 +180,7 @@ def _panel(request: HttpRequest, page: Page) -> dict[str, Any]:
         "binding": visit.binding,
         "selection": turns.selection(binding=visit.binding),
     }
-    way = _direct(visit) if opencodes.is_direct(visit) else _through_openhub(visit)
+    way = _way_of(visit)
     shown = {"lines": lines if way["troubles"] else [], "strip": strip_of(visit.binding)}
     return base | facts | way | shown
 
@@ -192,6 +192,13 @@ def _opened(principal: Principal, page: Page) -> Visit:
     if not agent_choice.can_run(agent_of(binding)):
         agent_choice.fit(binding)
     return gatekeeping.enter(principal=principal, binding_id=binding.pk)
+
+
+def _way_of(visit: Visit) -> dict[str, Any]:
+    """Say how a conversation is shown: by us, or in OpenHub's own page."""
+    if chats.is_chat(visit.binding):
+        return {"troubles": [], "talk": Talk(visit)}
+    return _direct(visit) if opencodes.is_direct(visit) else _through_openhub(visit)
 
 
 def _direct(visit: Visit) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from mnote.principals import Principal
 from pageai.models import ArtifactIndex, ArtifactKind, OpenHubBinding
 from pageai.panel.answers import own_address
 from pageai.panel.errors import PanelError
-from pageai.services import asks, changes, opencodes, turns
+from pageai.services import asks, changes, chats, opencodes, turns
 from pageai.services.asks import Waiting
 from pageai.services.gatekeeping import Visit
 from pageai.views.run_line import Line, newest_of
@@ -114,7 +114,8 @@ class Now:
     @cached_property
     def may_stop(self) -> bool:
         """Whether the run is to be stopped here: OpenHub's page has a button of its own."""
-        return self.line is not None and self.line.run.is_live and opencodes.is_direct(self.visit)
+        is_ours = opencodes.is_direct(self.visit) or chats.is_chat(self.binding)
+        return self.line is not None and self.line.run.is_live and is_ours
 
     @property
     def lamp(self) -> str:

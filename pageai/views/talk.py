@@ -14,10 +14,11 @@ from django.views.decorators.http import require_GET, require_POST
 from mnote.exceptions import AppError, Invalid
 from mnote.htmx import is_fragment, no_content, toast, with_events
 from pageai.panel.errors import PanelError
-from pageai.services import cancelling, direct, gatekeeping, panel, runs
+from pageai.services import cancelling, chats, direct, gatekeeping, panel, runs
 from pageai.services.gatekeeping import Visit
 from pageai.threads import in_thread
 from pageai.views.aside_page import Now, own_page_address, principal_of
+from pageai.views.chat_turn import ChatTurn
 from pageai.views.direct_turn import DirectTurn
 from pageai.views.talk_page import Talk
 
@@ -42,8 +43,7 @@ async def ask(request: HttpRequest, binding_id: str) -> HttpResponse:
     question, key = _question(request), request.POST.get("request", "")
     request_id = key if _REQUEST_ID.fullmatch(key) else ""
     try:
-        run = await in_thread(partial(direct.prepare, visit, question, request_id=request_id))
-        await DirectTurn(visit, run, question).start()
+        await _begin(visit, question, request_id)
     except (AppError, PanelError) as error:
         return _refused(request, panel.as_app_error(error) if isinstance(error, PanelError) else error)
     return await in_thread(partial(_asked, request, visit))
@@ -61,6 +61,13 @@ def stop(request: HttpRequest, binding_id: str) -> HttpResponse:
     except PanelError as error:
         raise panel.as_app_error(error) from error
     return no_content(**{_CHANGED: {}})
+
+
+async def _begin(visit: Visit, question: str, request_id: str) -> None:
+    is_chat = chats.is_chat(visit.binding)
+    prepare = chats.prepare if is_chat else direct.prepare
+    run = await in_thread(partial(prepare, visit, question, request_id=request_id))
+    await (ChatTurn if is_chat else DirectTurn)(visit, run, question).start()
 
 
 def _question(request: HttpRequest) -> str:

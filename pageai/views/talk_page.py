@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString, mark_safe
 from mnote.ids import new_id
 from pageai.models import EventKind, RunEvent
 from pageai.panel.answers import as_html
-from pageai.services import talks
+from pageai.services import chats, talks
 from pageai.services.gatekeeping import Visit
 from pageai.services.talks import Exchange
 from pageai.views.run_line import Line
@@ -20,6 +20,7 @@ class Talk:
 
     def __init__(self, visit: Visit) -> None:
         self.binding = visit.binding
+        self.is_chat = chats.is_chat(visit.binding)
         self.shown = [Shown(each) for each in talks.exchanges(visit)]
         newest = self.shown[-1].exchange.run if self.shown else None
         self.run_id = newest.pk if newest else ""

@@ -15,9 +15,10 @@ Body = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Say:
-    """A final answer."""
+    """A final answer. Of one with `until` the first half comes at once, the rest when that is set."""
 
     text: str
+    until: threading.Event | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +88,24 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception as error:  # noqa: BLE001 a broken script shows in the test
             self._send(500, "application/json", json.dumps({"error": {"message": repr(error)}}).encode())
             return
+        if isinstance(step, Say) and step.until is not None:
+            self._send_slowly(step.text, step.until)
+            return
         chunks = [_chunk(delta, reason) for delta, reason in _deltas(step)]
         stream = "".join(f"data: {json.dumps(each)}\n\n" for each in chunks) + "data: [DONE]\n\n"
         self._send(200, "text/event-stream", stream.encode())
+
+    def _send_slowly(self, text: str, until: threading.Event) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        half = len(text) // 2
+        for piece, reason in ((text[:half], None), (text[half:], None), ("", "stop")):
+            self.wfile.write(f"data: {json.dumps(_chunk({'content': piece}, reason))}\n\n".encode())
+            self.wfile.flush()
+            until.wait(60)
+        self.close_connection = True
 
     def _send(self, status: int, kind: str, body: bytes) -> None:
         self.send_response(status)
