@@ -26,6 +26,8 @@ _QUICK = frozenset({
     "provider-cancelled", "index-collision", "interrupted", "stalled", "passages-missing",
     "worker_lost",
 })  # fmt: skip
+#: So often it is tried, unless it may be the document that takes workers down.
+_QUICK_ATTEMPTS = 8
 _BATCH = 500
 _FREE: dict[str, Any] = {"lease_expires_at": None, "worker": ""}
 NO_REASON: dict[str, Any] = {"reason_class": "", "reason_code": "", "reason_detail": ""}
@@ -97,16 +99,17 @@ def fail(
     detail: str = "",
     source_hash: str | None = None,
     retry: bool | None = None,
-    at_most: int = MAX_ATTEMPTS,
+    at_most: int | None = None,
 ) -> bool:
     """Record a failure: try again later where that can help, else stay failed with class and next step.
 
-    `retry` overrides what the table of reasons says of the code; `at_most` bounds the attempts.
+    `retry` overrides what the table of reasons says of the code; `at_most` bounds the attempts, None as the code
+    suggests.
     """
     reason = reason_for(code)
     now = timezone.now()
     attempt = document.attempts + 1
-    again = (reason.retry if retry is None else retry) and attempt < at_most
+    again = (reason.retry if retry is None else retry) and attempt < (at_most or attempts_for(code))
     wait = _backoff_seconds(code, document.attempts)
     changes: dict[str, Any] = {
         "index_status": IndexStatus.QUEUED if again else IndexStatus.FAILED,
@@ -128,6 +131,11 @@ def fail(
             facts={"code": code},
         )  # fmt: skip
     return failed
+
+
+def attempts_for(code: str) -> int:
+    """Return how often a document is tried that fails for a reason."""
+    return _QUICK_ATTEMPTS if code in _QUICK and code != "worker_lost" else MAX_ATTEMPTS
 
 
 def put_back(*, worker: str, documents: Sequence[Document], code: str, seconds: float) -> int:

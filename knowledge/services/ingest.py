@@ -31,13 +31,12 @@ from knowledge.providers.base import (
     ProviderError,
     ProviderKBUnusable,
     ProviderNotThere,
-    ProviderUnavailable,
     TakesMany,
 )
 from knowledge.providers.originals import Original as Handover
 from knowledge.services import artifacts, documents, following, mapping, originals, pending, reminting, rereading
 from knowledge.services.artifacts import Derived
-from knowledge.services.documents import MAX_ATTEMPTS, Indexed, Step
+from knowledge.services.documents import Indexed, Step
 from knowledge.services.dropping import drop_provider_document, kb_ref, referring
 from knowledge.services.originals import Original, Refusal
 from knowledge.services.outages import ROOT_PAUSE_SECONDS, Outage, concerns_all, outages
@@ -52,8 +51,8 @@ log = logging.getLogger(__name__)
 _GROUP, _GROUP_CHARS, _GROUP_SECONDS = 32, 2_000_000, 1.0
 #: How long a document may wait for room at the provider before its worker turns to something else.
 _ROOM_SECONDS, _LOOK_SECONDS = 8.0, 0.05
-#: A deletion may take the provider hours; a connection may break now and then.
-_MOST = {ProviderDeleting.code: 20, ProviderUnavailable.code: 8}
+#: A deletion may take the provider hours.
+_MOST = {ProviderDeleting.code: 20}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -171,7 +170,7 @@ class _Batch:
         """Say whether the provider has all passages; where not, write down how it stands or why not."""
         document = original.document
         if isinstance(outcome, ProviderError):
-            self._fail(document, outcome.code, detail=str(outcome), at_most=_MOST.get(outcome.code, MAX_ATTEMPTS))
+            self._fail(document, outcome.code, detail=str(outcome), at_most=_MOST.get(outcome.code))
             return False
         state = outcome.state
         if state.phase is DocumentPhase.FAILED:
