@@ -13,6 +13,7 @@ from knowledge.services import (
     claims,
     drain,
     index_refresh,
+    profile_checks,
     provider_outages,
     reconcile,
     registry,
@@ -148,6 +149,11 @@ def ask_providers(context: JobContext) -> dict[str, Any]:
     return {"answering": provider_outages.look_again()}
 
 
+@job("knowledge.look_at_profiles", queue="bulk", max_attempts=1)
+def look_at_profiles(context: JobContext) -> dict[str, Any]:
+    return {"failing": profile_checks.look(context.beat)}
+
+
 @job("knowledge.housekeeping", queue="bulk", max_attempts=2)
 def housekeeping(context: JobContext) -> dict[str, Any]:
     context.beat()
@@ -179,5 +185,7 @@ def schedule_syncs() -> None:
         )
     if ProviderOutage.objects.exists():
         jobs.enqueue(kind="knowledge.ask_providers", dedup_key="all", queue="bulk")
+    if profile_checks.unseen().exists():
+        jobs.enqueue(kind="knowledge.look_at_profiles", dedup_key="all", queue="bulk")
     if removal.is_due():
         jobs.enqueue(kind="knowledge.housekeeping", dedup_key="all", queue="bulk")

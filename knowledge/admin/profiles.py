@@ -8,15 +8,17 @@ from django.contrib.admin.widgets import AutocompleteSelectMultiple
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
+from django.utils.formats import localize
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from knowledge.models import ProviderProfile
 from knowledge.profile_words import RESULTS, label_of, sentence_of
 from knowledge.providers.base import CheckResult
-from knowledge.selectors.profiles import checks_of, why_not
+from knowledge.selectors.profiles import checks_of, seen_of, why_not
 from knowledge.services import profile_checks, profiles
 from knowledge.services.profiles import ProfileWish
 from mnote.admin.base import ModelForm, RowsAdmin, act_on_each, principal_of
@@ -104,7 +106,8 @@ class ProviderProfileAdmin(RowsAdmin):
     search_fields = ("name", "=id", "=tenant_id", "isolation_domain", "workspaces__name", "=workspaces__id")
     ordering = ("name",)
     readonly_fields = (
-        "address_is", "key_is", "state", "findings", "checked_at", "edition", "created_at", "updated_at", "archived_at",
+        "address_is", "key_is", "seen", "state", "findings", "checked_at", "edition", "created_at", "updated_at",
+        "archived_at",
     )  # fmt: skip
     actions = ("check_now", "archive", "restore")
     fieldsets = (
@@ -113,7 +116,7 @@ class ProviderProfileAdmin(RowsAdmin):
             ("base_url", "address_is"), "tenant_id", ("key", "key_is"), "key_name", "embedding_model_id",
         )}),
         (_("Who may use it"), {"fields": ("isolation_domain", "workspaces")}),
-        (_("Last check"), {"fields": ("state", "checked_at", "edition", "findings")}),
+        (_("Last check"), {"fields": ("seen", "state", "checked_at", "edition", "findings")}),
         (_("Dates"), {"fields": ("created_at", "updated_at", "archived_at")}),
     )  # fmt: skip
 
@@ -152,6 +155,13 @@ class ProviderProfileAdmin(RowsAdmin):
     @admin.display(description=_("State"))
     def state(self, profile: ProviderProfile) -> str:
         return str(why_not(profile) or _("Usable."))
+
+    @admin.display(description=_("Seen by itself"))
+    def seen(self, profile: ProviderProfile) -> str:
+        if profile.seen_at is None:
+            return gettext("Not asked yet.")
+        found = sentence_of(seen_of(profile)) if profile.seen_code else gettext("It answers and takes the key.")
+        return f"{localize(localtime(profile.seen_at))}: {found}"
 
     @admin.display(description=_("What was found"))
     def findings(self, profile: ProviderProfile) -> SafeString | str:

@@ -27,7 +27,6 @@ class KnowledgeBase(models.Model):
     `provider_kb_id` is minted by us before the provider is asked; `profile` is how it is reached, None for the embedded
     index. Neither changes afterwards. Archiving hides it here and removes its index;
     local files are never touched. `settings_json` holds the editor's choices, `metadata_json` facts worth keeping.
-    `outage_code` is the reason for which all its work waits, `outage_until` when the provider is asked again.
     """
 
     id = models.CharField(primary_key=True, max_length=40, default=ids.kb_id, editable=False)
@@ -44,9 +43,6 @@ class KnowledgeBase(models.Model):
     parsed_by = models.CharField(max_length=10, choices=Reader.choices, default=Reader.MNOTE)
     default_tool_enabled = models.BooleanField(default=True)
     paused_at = models.DateTimeField(null=True, blank=True)
-    outage_code = models.CharField(max_length=60, blank=True, default="")
-    outage_since = models.DateTimeField(null=True, blank=True)
-    outage_until = models.DateTimeField(null=True, blank=True)
     settings_json = models.JSONField(default=dict, blank=True)
     metadata_json = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -18,7 +18,8 @@ class ProviderProfile(models.Model):
     The key is sealed (`mnote.sealing`) or, with `key_name`, one of MNOTE_PROVIDER_KEYS; it and the address are written
     and never shown. A tenant belongs to one `isolation_domain`, because a provider keeps only tenants apart; so does a
     workspace. `tenant_key` stands for server and tenant. `check_json` holds the last check, done at `checked_at`, as
-    `knowledge.services.profile_checks` writes it; a change of the connection empties both.
+    `knowledge.services.profile_checks` writes it; a change of the connection empties both. `seen_at` is when the server
+    was last asked by itself whether it answers and takes the key, `seen_code` what was wrong then, "" for nothing.
     """
 
     id = models.CharField(primary_key=True, max_length=40, default=ids.profile_id, editable=False)
@@ -39,6 +40,8 @@ class ProviderProfile(models.Model):
     )
     check_json = models.JSONField(default=dict, blank=True, editable=False)
     checked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    seen_at = models.DateTimeField(null=True, blank=True, editable=False)
+    seen_code = models.CharField(max_length=60, blank=True, default="", editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)

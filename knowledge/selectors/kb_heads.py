@@ -7,7 +7,15 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderKind, ReasonClass, SyncRun
+from knowledge.models import (
+    Document,
+    IndexStatus,
+    KnowledgeBase,
+    ProviderKind,
+    ProviderOutage,
+    ReasonClass,
+    SyncRun,
+)
 from knowledge.querysets import visible_kbs
 from knowledge.scanner.safety import StopReason
 from knowledge.selectors.activity import IDLE, Activity, activity_of
@@ -30,8 +38,9 @@ UNREACHABLE = frozenset({StopReason.ROOT_GONE.value, StopReason.SCAN_PARTIAL.val
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KBHead:
     """One knowledge base as its reader sees it. `stopped` are the latest runs of sources that removed nothing for
-    safety's sake; `service_down_since` is set while the indexing service fails; `seconds_left` only when enough was
-    finished to tell. `rev` and `changed_at` are those of the document that changed last."""
+    safety's sake; `outage` is what whoever asked the service last found wrong, `service_down_since` is set while the
+    service fails, as documents tell too; `seconds_left` only when enough was finished to tell. `rev` and `changed_at`
+    are those of the document that changed last."""
 
     kb: KnowledgeBase
     role: Role | None
@@ -39,6 +48,7 @@ class KBHead:
     activity: Activity
     synced_at: datetime | None
     stopped: tuple[SyncRun, ...]
+    outage: ProviderOutage | None
     service_down_since: datetime | None
     seconds_left: float | None
     rev: int
@@ -73,6 +83,7 @@ def head_of(reader: DocumentReader) -> KBHead:
     kb, counts = reader.kb, reader.counts
     activity = activity_of([kb.id]).get(kb.id, IDLE)
     newest = list(_newest(kb))
+    outage = outage_of(kb)
     return KBHead(
         kb=kb,
         role=access.role_in(reader.principal, kb.workspace),
@@ -80,7 +91,8 @@ def head_of(reader: DocumentReader) -> KBHead:
         activity=activity,
         synced_at=synced_at([kb.id]).get(kb.id),
         stopped=_stopped(kb),
-        service_down_since=kb.outage_since or _down_since(kb, newest),
+        outage=outage,
+        service_down_since=outage.since if outage else _service_down_since(newest),
         seconds_left=_seconds_left(kb, counts) if activity.is_reading else None,
         rev=newest[0].rev if newest else 0,
         changed_at=newest[0].updated_at if newest else None,
@@ -104,13 +116,6 @@ def _newest(kb: KnowledgeBase) -> list[Document]:
 def _stopped(kb: KnowledgeBase) -> tuple[SyncRun, ...]:
     runs = latest_runs([kb.id]).filter(outcome="stopped").order_by("-started_at")
     return tuple(run for run in runs if not run.counts.get("dismissed"))
-
-
-def _down_since(kb: KnowledgeBase, newest: list[Document]) -> datetime | None:
-    """Return since when the service fails: as whoever asked it last found it, and as the documents tell."""
-    outage = outage_of(kb)
-    told = [outage.since if outage else None, _service_down_since(newest)]
-    return min((moment for moment in told if moment is not None), default=None)
 
 
 def _service_down_since(newest: list[Document]) -> datetime | None:

@@ -34,6 +34,15 @@ def checks_of(profile: ProviderProfile) -> Sequence[Check]:
     ]
 
 
+def seen_of(profile: ProviderProfile) -> Check:
+    """Return what the last look at the server by itself found, as a check."""
+    return Check(
+        name="connection",
+        result=CheckResult.FAILED if profile.seen_code else CheckResult.PASSED,
+        code=profile.seen_code,
+    )
+
+
 def why_not(profile: ProviderProfile) -> str | Promise:
     """Say why nothing new may be put on a profile; "" when it may."""
     if profile.archived_at is not None:

@@ -1,10 +1,18 @@
-"""Which providers do not answer, as the last who asked found them."""
+"""Which providers do not work, as the last who asked found them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from django.db.models import Q
+from django.utils import timezone
+
 from knowledge.models import KnowledgeBase, ProviderKind, ProviderOutage
+
+
+def keys_of(kb: KnowledgeBase) -> tuple[str, str]:
+    """Return the keys of the outages that concern a knowledge base: of its link, and of itself."""
+    return kb.profile_id or kb.provider, kb.pk
 
 
 def outage_of(kb: KnowledgeBase) -> ProviderOutage | None:
@@ -13,7 +21,15 @@ def outage_of(kb: KnowledgeBase) -> ProviderOutage | None:
 
 
 def outages_of(kbs: Iterable[KnowledgeBase]) -> dict[str, ProviderOutage]:
-    """Return the outages by knowledge base. The embedded index has none: it is no service."""
-    keys = {kb.pk: kb.profile_id or kb.provider for kb in kbs if kb.provider != ProviderKind.LOCAL}
-    rows = ProviderOutage.objects.in_bulk(set(keys.values())) if keys else {}
-    return {kb_id: rows[key] for kb_id, key in keys.items() if key in rows}
+    """Return the outages by knowledge base; that of the link goes before its own. The embedded index has none: it is no
+    service."""
+    keys = {kb.pk: keys_of(kb) for kb in kbs if kb.provider != ProviderKind.LOCAL}
+    rows = ProviderOutage.objects.in_bulk({key for both in keys.values() for key in both}) if keys else {}
+    found = {kb_id: next((rows[key] for key in both if key in rows), None) for kb_id, both in keys.items()}
+    return {kb_id: row for kb_id, row in found.items() if row is not None}
+
+
+def waits_now() -> Q:
+    """Select the knowledge bases whose work waits for a provider."""
+    closed = list(ProviderOutage.objects.filter(until__gt=timezone.now()).values_list("key", flat=True))
+    return Q(pk__in=closed) | Q(profile_id__in=closed)

@@ -17,7 +17,7 @@ from django.utils import timezone
 from knowledge.models import Document, DocumentTag, IndexStatus, KnowledgeBase, ProviderKind
 from knowledge.reasons import reason_for
 from knowledge.selectors.document_lists import Filters, matching_documents
-from knowledge.services import documents, outages, registry, revisions, stopping, withdrawing
+from knowledge.services import documents, provider_outages, registry, revisions, stopping, withdrawing
 from mnote.exceptions import Invalid
 from mnote.models import Job, Role
 from mnote.principals import Principal
@@ -198,7 +198,7 @@ def _requeue(_principal: Principal, kb: KnowledgeBase, ids: Sequence[str]) -> in
 
 
 def _retry(_principal: Principal, kb: KnowledgeBase, ids: Sequence[str]) -> int:
-    outages.ask_again(kb=kb)
+    provider_outages.ask_again([kb])
     return _write(
         kb, ids, FITTING[Action.RETRY], index_status=IndexStatus.QUEUED, reason_class="", reason_code="", attempts=0
     )

@@ -11,7 +11,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderKind
-from knowledge.services import claims, documents, dropping, following, outages, pending, registry
+from knowledge.selectors.provider_outages import waits_now
+from knowledge.services import claims, documents, dropping, following, pending, provider_outages, registry
 from knowledge.services.ingest import Tally, follow, ingest
 from knowledge.services.outages import Outage
 
@@ -62,7 +63,7 @@ def drain(*, kb: KnowledgeBase, worker: str, beat: Beat = lambda **_: None) -> D
 
 def _is_open(kb: KnowledgeBase, ends: float) -> bool:
     """Say whether the provider may be asked, after a pause where it is a short one: the next turn is not so near."""
-    closed = outages.closed_until(kb)
+    closed = provider_outages.closed_until(kb)
     seconds = (closed - timezone.now()).total_seconds() if closed else 0.0
     if seconds > _SHORT_PAUSE or time.monotonic() + seconds > ends:
         return False
@@ -71,9 +72,9 @@ def _is_open(kb: KnowledgeBase, ends: float) -> bool:
 
 
 def _drained(kb: KnowledgeBase, tally: Tally, *, is_out: bool) -> Drained:
-    closed = outages.closed_until(kb)
+    closed = provider_outages.closed_until(kb)
     if not is_out and not closed and not pending.next_due(kb):
-        outages.reopen(kb=kb)
+        provider_outages.reopen(kb=kb)
     waiting = Document.objects.filter(claims.due(kb)).exclude(root_id__in=tally.gone_roots)
     return Drained(
         indexed=tally.indexed,
@@ -86,9 +87,8 @@ def _drained(kb: KnowledgeBase, tally: Tally, *, is_out: bool) -> Drained:
 def restart_waiting() -> int:
     """Ring for every knowledge base that has documents to work on, e.g. after a restart or a back-off."""
     live = KnowledgeBase.objects.filter(archived_at__isnull=True, paused_at__isnull=True)
-    is_open = Q(outage_until__isnull=True) | Q(outage_until__lte=timezone.now())
     has_work = Q(documents__index_status=IndexStatus.QUEUED) | Q(pk__in=pending.kbs_due()) | dropping.deletions_due()
-    waiting = live.filter(is_open).filter(has_work).distinct()
+    waiting = live.exclude(waits_now()).filter(has_work).distinct()
     count = 0
     for kb in waiting.select_related("workspace"):
         if _is_due(kb):
@@ -118,7 +118,7 @@ def _pause(kb: KnowledgeBase, outage: Outage) -> float:
     """Say for how long documents wait. A provider outside that does not work lets the whole knowledge base wait."""
     if not _closes(kb, outage):
         return outage.seconds
-    return (outages.close(kb=kb, outage=outage) - timezone.now()).total_seconds()
+    return (provider_outages.close(kb=kb, outage=outage) - timezone.now()).total_seconds()
 
 
 def _ingest(kb: KnowledgeBase, worker: str, claimed: Sequence[Document], tally: Tally, beat: Beat) -> bool:

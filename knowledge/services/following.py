@@ -19,7 +19,7 @@ from knowledge.providers.base import (
     ProviderDocumentId,
     ProviderError,
 )
-from knowledge.services import documents, dropping, mapping, outages, pending
+from knowledge.services import documents, dropping, mapping, outages, pending, provider_outages
 from knowledge.services.dropping import kb_ref
 from knowledge.services.outages import Outage
 
@@ -96,7 +96,7 @@ def _settle(
         case DocumentPhase.DONE if state.chunk_count:
             if _take_place(kb, pending.finish(row, state), row):
                 followed.indexed += 1
-                outages.reopen(kb=kb)
+                provider_outages.reopen(kb=kb)
         case _ if state.searchable and state.chunk_count and not _is_shown(row):
             _take_place(kb, pending.show(row, state), row)
         case _:
@@ -119,7 +119,7 @@ def _mapped(
         _take_place(kb, pending.show(row, state), row)
     elif _take_place(kb, pending.finish(row, state), row):
         followed.indexed += 1
-        outages.reopen(kb=kb)
+        provider_outages.reopen(kb=kb)
 
 
 def no_text(kb: KnowledgeBase, row: Document) -> bool:

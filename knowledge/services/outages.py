@@ -1,7 +1,7 @@
 """What is out of order for all documents at once: no document is to blame, and none uses up an attempt.
 
-A provider outside that does not work closes its knowledge bases: their work waits, with one reason and since when, and
-one document at a time asks whether it works again.
+A provider outside that does not work is written down, see `provider_outages`: all work for it waits, with one reason
+and since when, and one document at a time asks whether it works again.
 """
 
 from __future__ import annotations
@@ -10,11 +10,7 @@ import errno
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
 
-from django.utils import timezone
-
-from knowledge.models import KnowledgeBase, ProviderKind
 from knowledge.providers.base import (
     CheckResult,
     KBRef,
@@ -33,8 +29,6 @@ log = logging.getLogger(__name__)
 #: How long documents wait for their folder, their provider or a disk before they are tried again.
 ROOT_PAUSE_SECONDS = 10.0
 PAUSE_SECONDS = 10.0
-#: A closed knowledge base is tried again after half the time for which it has been closed, within these bounds.
-_SHORTEST, _LONGEST = 2.0, 300.0
 #: A damaged index was set aside when it was met: the next call finds a new one.
 _MENDED = frozenset({"index-damaged"})
 #: These hold for whatever is sent.
@@ -103,41 +97,7 @@ def is_of_models(code: str | None) -> bool:
     return code in _OF_MODELS
 
 
-def close(*, kb: KnowledgeBase, outage: Outage) -> datetime:
-    """Let all work of a knowledge base wait; returns until when. The same reason keeps its since-when."""
-    now = timezone.now()
-    since = kb.outage_since if kb.outage_code == outage.code and kb.outage_since else now
-    age = (now - since).total_seconds()
-    seconds = outage.seconds if outage.asked_to_wait else min(_LONGEST, max(_SHORTEST, age / 2))
-    _write(kb, code=outage.code, since=since, until=now + timedelta(seconds=seconds))
-    return now + timedelta(seconds=seconds)
-
-
-def reopen(*, kb: KnowledgeBase) -> None:
-    """The provider works (again)."""
-    if kb.outage_code:
-        _write(kb, code="", since=None, until=None)
-
-
-def ask_again(*, kb: KnowledgeBase) -> None:
-    """A person thinks that what was wrong is put right: do not wait before asking again."""
-    KnowledgeBase.objects.filter(pk=kb.pk, outage_until__isnull=False).update(outage_until=None)
-
-
-def closed_until(kb: KnowledgeBase) -> datetime | None:
-    """Return until when the work of a knowledge base waits; None when it need not."""
-    if kb.provider == ProviderKind.LOCAL:
-        return None
-    kb.refresh_from_db(fields=["outage_code", "outage_since", "outage_until"])
-    return kb.outage_until if kb.outage_until and kb.outage_until > timezone.now() else None
-
-
 def _pause_after(error: ProviderError) -> float:
     if error.retry_after is not None:
         return error.retry_after
     return 0.0 if error.code in _MENDED else PAUSE_SECONDS
-
-
-def _write(kb: KnowledgeBase, *, code: str, since: datetime | None, until: datetime | None) -> None:
-    kb.outage_code, kb.outage_since, kb.outage_until = code, since, until
-    KnowledgeBase.objects.filter(pk=kb.pk).update(outage_code=code, outage_since=since, outage_until=until)

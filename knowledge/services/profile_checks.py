@@ -1,17 +1,30 @@
-"""Asking the server behind a profile whether it can serve us, and keeping the answer."""
+"""Asking the server behind a profile whether it can serve us, and keeping the answer: all of it when a person wants to
+know, whether it answers and takes the key by itself now and then."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from knowledge import ids
 from knowledge.models import ProviderProfile
-from knowledge.providers.base import Check, CheckResult, KBRef, KnowledgeProvider, ProviderError, ProviderKBId
+from knowledge.profile_words import UNUSABLE
+from knowledge.providers.base import (
+    Check,
+    CheckResult,
+    KBRef,
+    KnowledgeProvider,
+    ProviderError,
+    ProviderKBId,
+    ProviderMisconfigured,
+)
 from knowledge.selectors.profiles import checks_of
+from knowledge.services import provider_outages
 from knowledge.services.providers import Link, ProfileUnusable
 from mnote.principals import Principal
 from mnote.services import audit
@@ -20,6 +33,8 @@ from mnote.services import audit
 _TRIAL_WORKSPACE, _TRIAL_PURPOSE = "check", "trial"
 #: Checks of a knowledge base: a trial takes their place.
 _OF_A_BASE = ("knowledge-base", "kb-model", "search")
+#: A server is asked by itself so often, whatever it answered.
+_EVERY = timedelta(minutes=10)
 
 
 def check_profile(*, by: Principal, profile: ProviderProfile) -> Sequence[Check]:
@@ -41,6 +56,38 @@ def check_profile(*, by: Principal, profile: ProviderProfile) -> Sequence[Check]
     outcome = "failed" if failed else "succeeded"
     audit.record(principal=by, action="profile.check", target=profile.name, outcome=outcome, facts={"failed": failed})
     return checks_of(profile)
+
+
+def unseen() -> QuerySet[ProviderProfile]:
+    """Select the profiles whose servers are to be asked again."""
+    is_due = Q(seen_at__isnull=True) | Q(seen_at__lte=timezone.now() - _EVERY)
+    return ProviderProfile.objects.filter(is_due, archived_at=None)
+
+
+def look(beat: Callable[[], None]) -> int:
+    """Ask each server that is due whether it answers and takes the key, once, and keep that with its time; knowledge
+    bases of one that does not say so. Returns how many do not. Never raises ProviderError."""
+    failing = 0
+    for profile in unseen().order_by("seen_at"):
+        beat()
+        code = _seen(profile)
+        facts = {"seen_at": timezone.now(), "seen_code": code}
+        is_same = ProviderProfile.objects.filter(pk=profile.pk, updated_at=profile.updated_at).update(**facts)
+        if code and is_same and profile.knowledge_bases.filter(archived_at=None).exists():
+            provider_outages.note(Link(profile.kind, profile), ProviderMisconfigured.code if code in UNUSABLE else code)
+        failing += bool(code)
+    return failing
+
+
+def _seen(profile: ProviderProfile) -> str:
+    """Return what is wrong with a server, "" for nothing."""
+    try:
+        status = Link(profile.kind, profile).provider().status()
+    except ProfileUnusable as error:
+        return error.cause
+    except ProviderError as error:
+        return error.code
+    return "" if status.reachable else str(status.facts.get("code") or ProviderError.code)
 
 
 def _ask(profile: ProviderProfile) -> list[Check]:

@@ -15,6 +15,7 @@ from knowledge.exceptions import NameTaken
 from knowledge.models import KnowledgeBase, ProviderProfile
 from knowledge.providers.base import ProviderMisconfigured
 from knowledge.providers.registry import tenant_key
+from knowledge.services import provider_outages
 from mnote.exceptions import Conflict, Invalid
 from mnote.models import Workspace
 from mnote.principals import Principal
@@ -54,7 +55,8 @@ def check_wish(*, profile: ProviderProfile, wish: ProfileWish) -> None:
 
 @transaction.atomic
 def save_profile(*, by: Principal, profile: ProviderProfile | None, wish: ProfileWish) -> ProviderProfile:
-    """Make or change a profile. Raises Invalid; then nothing is changed."""
+    """Make or change a profile; work that waits for its server is tried at once. Raises Invalid; then nothing is
+    changed."""
     # One at a time, so that no two changes together break what each of them keeps.
     list(ProviderProfile.objects.select_for_update().order_by("pk"))
     row = profile or ProviderProfile()
@@ -63,6 +65,7 @@ def save_profile(*, by: Principal, profile: ProviderProfile | None, wish: Profil
     changed = _apply(row, wish)
     row.save()
     row.workspaces.set(wish.workspaces)
+    provider_outages.ask_again(_live_kbs(row))
     facts = {"changed": changed, "workspaces": sorted(each.pk for each in wish.workspaces)}
     audit.record(principal=by, action="profile.create" if is_new else "profile.update", target=row.name, facts=facts)
     return row
@@ -87,6 +90,7 @@ def restore_profile(*, by: Principal, profile: ProviderProfile) -> None:
         check_wish(profile=profile, wish=wish)
         profile.archived_at, profile.checked_at, profile.check_json = None, None, {}
         profile.save(update_fields=["archived_at", "checked_at", "check_json", "updated_at"])
+        provider_outages.ask_again(_live_kbs(profile))
         audit.record(principal=by, action="profile.restore", target=profile.name)
 
 
@@ -105,6 +109,7 @@ def _apply(row: ProviderProfile, wish: ProfileWish) -> list[str]:
     row.tenant_key = _tenant_key(row.kind, row.base_url, row.tenant_id)
     if {*_CONNECTION, "key"} & {*changed}:
         row.checked_at, row.check_json, row.edition = None, {}, ""
+        row.seen_at, row.seen_code = None, ""
     return changed
 
 
@@ -143,7 +148,7 @@ def _check_workspaces(profile: ProviderProfile, workspaces: Sequence[Workspace])
 
 
 def _live_kbs(profile: ProviderProfile) -> Any:
-    return KnowledgeBase.objects.filter(profile_id=profile.pk, archived_at=None)
+    return KnowledgeBase.objects.filter(profile_id=profile.pk, archived_at=None).select_related("workspace")
 
 
 def _tenant_key(kind: str, url: str, tenant_id: str) -> str:

@@ -41,6 +41,7 @@ _JOBS: dict[str, Words] = {
     "knowledge.import_address": gettext_lazy("Fetch a web address"),
     "knowledge.housekeeping": gettext_lazy("Tidy up"),
     "knowledge.ask_providers": gettext_lazy("Ask whether services answer again"),
+    "knowledge.look_at_profiles": gettext_lazy("Look whether services answer"),
     "local_ocr": gettext_lazy("Read text from pictures"),
     "evidence_index_refresh": gettext_lazy("Renew the index"),
     "understanding_graph_build": gettext_lazy("Build the graph"),

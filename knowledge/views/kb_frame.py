@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -17,7 +16,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
-from knowledge.models import IndexStatus, KnowledgeBase, SyncRun
+from knowledge.models import IndexStatus, KnowledgeBase, ProviderOutage, SyncRun
 from knowledge.reasons import reason_for
 from knowledge.selectors.document_lists import DocumentReader
 from knowledge.selectors.kb_heads import KBHead, head_of
@@ -186,7 +185,7 @@ class KBFrame:
         head = self.head
         parts = (
             dict(head.counts.by_status), head.counts.searchable, head.activity.is_syncing, head.is_paused,
-            [run.pk for run in head.stopped], head.service_down_since, self.kb.outage_code,
+            [run.pk for run in head.stopped], head.service_down_since, head.outage.code if head.outage else "",
             head.synced_at, self.interval,
         )  # fmt: skip
         return text_key(repr(parts))[:12]
@@ -258,25 +257,34 @@ class KBFrame:
         )
 
     def _service(self) -> Strip | None:
-        since = self.head.service_down_since
+        outage, since = self.head.outage, self.head.service_down_since
+        if outage is not None:
+            return Strip(kind="bad", sentence=self._outage(outage))
         if since is None:
             return None
-        if self.kb.outage_code:
-            return Strip(kind="bad", sentence=self._outage(since))
         text = _("The indexing service fails since %(time)s. It is tried again by itself; searching still works.")
         if self.head.is_served_outside:
             text = _(
-                "“%(name)s” does not work since %(time)s. Documents open as before; searching and indexing here work "
-                "again by themselves as soon as it answers."
+                "The indexing service fails since %(time)s. It is tried again by itself; documents open as before."
             )
-        return Strip(kind="bad", sentence=text % {"name": self.kb.provider_name, "time": calendar_words(since)})
+        return Strip(kind="bad", sentence=text % {"time": calendar_words(since)})
 
-    def _outage(self, since: datetime) -> str:
-        """Why all work waits. Nobody has to touch a document."""
-        reason = reason_for(self.kb.outage_code)
-        text = _("All documents wait since %(time)s: %(reason)s %(next_step)s")
-        facts = {"time": calendar_words(since), "reason": reason.sentence, "next_step": reason.next_step}
-        return text % facts
+    def _outage(self, outage: ProviderOutage) -> str:
+        """What does not work and why. Nobody has to touch a document."""
+        reason = reason_for(outage.code)
+        if outage.key == self.kb.pk:
+            text = _("All documents wait since %(time)s: %(reason)s %(next_step)s")
+        else:
+            text = _(
+                "“%(name)s” does not work since %(time)s: %(reason)s %(next_step)s Documents open as before; searching "
+                "and indexing here work again by themselves as soon as it does."
+            )
+        return text % {
+            "name": self.kb.provider_name,
+            "time": calendar_words(outage.since),
+            "reason": reason.sentence,
+            "next_step": reason.next_step,
+        }
 
     def _paused(self) -> Strip | None:
         if self.kb.paused_at is None:

@@ -17,7 +17,7 @@ from knowledge.providers.base import ProviderError, Stage
 from knowledge.reasons import REASONS, reason_for
 from knowledge.selectors.document_facts import Run, runs_of
 from knowledge.services import chunks
-from knowledge.services.documents import MAX_ATTEMPTS
+from knowledge.services.documents import attempts_for
 from mnote.templatetags.mnote_ui import duration as long_duration
 
 _WORDS: dict[str, Promise] = {
@@ -75,7 +75,7 @@ class Processing:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.max_attempts = MAX_ATTEMPTS
+        self.max_attempts = attempts_for(document.reason_code)
         self.now = timezone.now()
 
     @property

@@ -12,6 +12,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from knowledge.models import Document, KnowledgeBase, ProviderDeletion, ProviderProfile
+from knowledge.selectors.provider_outages import outage_of
 from knowledge.services import drain, dropping, following, knowledge_bases, pending, reconcile, sources
 from knowledge.services.providers import provider_of
 from mnote.models import User
@@ -55,7 +56,7 @@ def remote_facts(kb_id: str) -> dict[str, Any]:
     rows = Document.objects.filter(kb=kb)
     return {
         "providerKbId": kb.provider_kb_id,
-        "outage": kb.outage_code,
+        "outage": outage.code if (outage := outage_of(kb)) else "",
         "states": dict(Counter(rows.values_list("index_status", flat=True))),
         "reasons": dict(Counter(rows.exclude(reason_code="").values_list("reason_code", flat=True))),
         "ids": list(rows.exclude(provider_knowledge_id="").values_list("provider_knowledge_id", flat=True)),

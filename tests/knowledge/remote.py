@@ -8,11 +8,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from knowledge.models import Document, KnowledgeBase, ProviderDeletion
+from knowledge.models import Document, KnowledgeBase, ProviderDeletion, ProviderOutage
 from knowledge.providers.base import KBRef
 from knowledge.providers.weknora.config import Pace, WeKnoraConfig
 from knowledge.providers.weknora.limiter import Limiter, MemoryLimiter
 from knowledge.providers.weknora.provider import WeKnoraProvider
+from knowledge.selectors.provider_outages import outage_of
 from knowledge.services import drain, dropping
 from tests.knowledge.vault import Vault
 from tests.stubs.weknora import WeKnoraStub
@@ -39,6 +40,10 @@ class Remote:
         return KnowledgeBase.objects.select_related("workspace").get(pk=self.vault.kb.pk)
 
     @property
+    def outage(self) -> ProviderOutage | None:
+        return outage_of(self.kb)
+
+    @property
     def ref(self) -> KBRef:
         return dropping.kb_ref(self.kb)
 
@@ -55,7 +60,7 @@ class Remote:
         now = timezone.now()
         Document.objects.filter(next_try_at__gt=now).update(next_try_at=now)
         ProviderDeletion.objects.update(next_try_at=now)
-        KnowledgeBase.objects.update(outage_until=None)
+        ProviderOutage.objects.update(until=None)
         drain.drain(kb=self.kb, worker=worker)
 
     def level(self, turns: int = 30) -> None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.utils import translation
+from django.utils import timezone, translation
 
-from knowledge.models import ProviderProfile
+from knowledge.models import ProviderKind, ProviderProfile
 from knowledge.profile_words import label_of, sentence_of
 from knowledge.providers.base import Check, CheckResult
-from knowledge.selectors.profiles import checks_of, why_not
+from knowledge.selectors.profiles import checks_of, seen_of, why_not
+from knowledge.selectors.provider_outages import outage_of
 from knowledge.services import profile_checks
 from mnote.models import AuditEntry
 from mnote.principals import Principal
 from mnote.sealing import seal
 from tests.engines import free_port
-from tests.factories.knowledge import ProviderProfileFactory
+from tests.factories.knowledge import KnowledgeBaseFactory, ProviderProfileFactory
 from tests.factories.mnote import UserFactory
 from tests.stubs.weknora import WeKnoraStub, weknora_stub
 from tests.stubs.weknora_replies import Reply
@@ -176,3 +178,38 @@ def test_check_of_a_profile_that_was_changed_meanwhile_is_not_kept(profile: Prov
     check(profile)
 
     assert (profile.checked_at, profile.check_json) == (None, {})
+
+
+def test_server_is_asked_by_itself_now_and_then_and_never_more_often(
+    profile: ProviderProfile, stub: WeKnoraStub
+) -> None:
+    kb = KnowledgeBaseFactory(provider=ProviderKind.WEKNORA, profile=profile)
+
+    assert profile_checks.look(lambda: None) == 0
+    profile.refresh_from_db()
+    first, asked = profile.seen_at, len(stub.asked)
+    assert (profile.seen_code, profile.checked_at, outage_of(kb)) == ("", None, None)
+    stub.world.keys = {}
+    assert profile_checks.look(lambda: None) == 0
+    assert len(stub.asked) == asked, "asked again at once"
+    ProviderProfile.objects.update(seen_at=timezone.now() - timedelta(minutes=11))
+
+    assert profile_checks.look(lambda: None) == 1
+    profile.refresh_from_db()
+    assert profile.seen_code == "provider-auth"
+    assert profile.seen_at > first
+    outage = outage_of(kb)
+    assert outage is not None
+    assert outage.code == "provider-auth"
+    assert not profile_checks.unseen().exists()
+
+
+def test_look_at_a_profile_without_a_key_says_so_and_asks_nobody(profile: ProviderProfile, stub: WeKnoraStub) -> None:
+    ProviderProfile.objects.update(sealed_key="")
+
+    assert profile_checks.look(lambda: None) == 1
+
+    profile.refresh_from_db()
+    assert profile.seen_code == "key-missing"
+    assert stub.asked == []
+    assert sentence_of(seen_of(profile)) == "The profile has no API key."

@@ -1,19 +1,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from knowledge.models import ProviderKind, ProviderProfile
-from knowledge.services import profiles
+from knowledge.models import IndexStatus, ProviderKind, ProviderProfile
+from knowledge.selectors.provider_outages import outage_of
+from knowledge.services import profiles, provider_outages
+from knowledge.services.outages import Outage
 from knowledge.services.profiles import ProfileWish
 from knowledge.services.providers import connection_of
 from mnote.exceptions import AppError, Conflict, Invalid
-from mnote.models import AuditEntry, Workspace
+from mnote.models import AuditEntry, Job, Workspace
 from mnote.principals import Principal
-from tests.factories.knowledge import KnowledgeBaseFactory, ProviderProfileFactory
+from tests.factories.knowledge import DocumentFactory, KnowledgeBaseFactory, ProviderProfileFactory
 from tests.factories.mnote import UserFactory, WorkspaceFactory
 
 URL, KEY = "https://index.invalid", "sk-never-shown"
@@ -176,3 +179,20 @@ def test_archived_profile_whose_name_was_taken_stays_archived(boss: Principal) -
     ProviderProfileFactory(name="Library")
     with pytest.raises(AppError):
         profiles.restore_profile(by=boss, profile=profile)
+
+
+def test_saved_profile_lets_waiting_work_begin_at_once(boss: Principal, wish: ProfileWish) -> None:
+    profile = profiles.save_profile(by=boss, profile=None, wish=wish)
+    kb = KnowledgeBaseFactory(workspace=wish.workspaces[0], provider=ProviderKind.WEKNORA, profile=profile)
+    later = timezone.now() + timedelta(minutes=5)
+    row = DocumentFactory(kb=kb, index_status=IndexStatus.QUEUED, reason_code="provider-auth", next_try_at=later)
+    provider_outages.close(kb=kb, outage=Outage("provider-auth", seconds=300, asked_to_wait=True))
+    before = outage_of(kb)
+
+    profiles.save_profile(by=boss, profile=profile, wish=replace(wish, key="another"))
+
+    row.refresh_from_db()
+    assert provider_outages.closed_until(kb) is None
+    assert row.next_try_at <= timezone.now()
+    assert Job.objects.filter(kind="resource_parse", kb_id=kb.pk).exists()
+    assert outage_of(kb) == before, "only a document that was taken, or an answer, ends it"
