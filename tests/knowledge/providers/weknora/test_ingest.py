@@ -15,15 +15,17 @@ from knowledge.providers.base import (
     ProviderDeleting,
     ProviderDocumentId,
     ProviderError,
+    ProviderProtocolError,
     ProviderUnavailable,
 )
+from knowledge.providers.weknora.client import NOBODY
 from knowledge.providers.weknora.config import Pace
 from knowledge.providers.weknora.errors import Clash, NotThere, QuotaUsedUp, TextTooLarge, TypeRefused
 from knowledge.providers.weknora.sending import pack, server_name
 from tests.conformance.bench import Bench
 from tests.knowledge.providers.weknora.desk import NOTE, OTHER, Desk, request
 from tests.stubs.weknora import WeKnoraStub
-from tests.stubs.weknora_replies import failure
+from tests.stubs.weknora_replies import failure, success
 from tests.stubs.weknora_work import fail
 from tests.stubs.weknora_world import COLLISION, READER_DOWN, RESTARTED, Document
 
@@ -394,3 +396,12 @@ def test_ingest_whose_worker_died_blocks_nobody_for_ever(desk: Desk, bench: Benc
     time.sleep(0.3)  # the lease of the dead worker runs out
 
     assert bench.provider.ingest(request(kb, OTHER)).state.provider_document_id != ProviderDocumentId("")
+
+
+def test_ingest_that_the_server_stored_otherwise_says_so(bench: Bench, kb: KBRef, stub: WeKnoraStub) -> None:
+    """T66: what gets lost on the way is lost without a word; the hash in the answer tells."""
+    stored = {"id": NOBODY, "knowledge_base_id": kb.provider_kb_id, "parse_status": "pending", "file_hash": "0" * 32}
+    stub.misbehave(method="POST", path="/knowledge/file", reply=success(stored))
+
+    with pytest.raises(ProviderProtocolError):
+        bench.provider.ingest(request(kb))

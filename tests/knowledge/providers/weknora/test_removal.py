@@ -1,14 +1,41 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from knowledge.providers.base import DocumentPhase, KBRef, ProviderBusy, ProviderDeleting, ProviderDocumentId
+from knowledge.providers.weknora.client import NOBODY
 from knowledge.providers.weknora.config import Pace
 from tests.conformance.bench import Bench
 from tests.knowledge.providers.weknora.desk import NOTE, OTHER, Desk, request
 from tests.stubs.weknora import WeKnoraStub
 from tests.stubs.weknora_work import fail
 from tests.stubs.weknora_world import READER_DOWN, RESTARTED
+
+_HARMLESS = {
+    "GET /health",
+    "GET /api/v1/system/capabilities",
+    "GET /api/v1/system/info",
+    "GET /api/v1/system/parser-engines",
+    "GET /api/v1/knowledge-bases",
+    "POST /api/v1/knowledge-bases",
+    "GET /api/v1/knowledge-bases/ID",
+    "PUT /api/v1/knowledge-bases/ID",
+    "DELETE /api/v1/knowledge-bases/ID",
+    "GET /api/v1/initialization/config/ID",
+    "GET /api/v1/models/ID",
+    "POST /api/v1/knowledge-bases/ID/knowledge/file",
+    "GET /api/v1/knowledge-bases/ID/knowledge",
+    "POST /api/v1/knowledge-bases/ID/hybrid-search",
+    "GET /api/v1/knowledge/batch",
+    "GET /api/v1/knowledge/ID/spans",
+    "POST /api/v1/knowledge/ID/reparse",
+    "POST /api/v1/knowledge/ID/cancel-parse",
+    "DELETE /api/v1/knowledge/ID",
+    "GET /api/v1/chunks/ID",
+    "GET /api/v1/chunks/by-id/ID",
+}
 
 
 def test_delete_is_over_when_the_document_is_gone(desk: Desk, bench: Bench, kb: KBRef, stub: WeKnoraStub) -> None:
@@ -191,3 +218,24 @@ def test_calls_that_kill_the_server_are_never_made(bench: Bench, kb: KBRef, stub
 
     paths = " ".join(each.target for each in stub.asked)
     assert not any(word in paths for word in ("copy", "move", "pin", "tags", "clear", "manual", "url", "system/info"))
+
+
+def test_whole_life_of_a_document_takes_a_few_harmless_calls_only(desk: Desk, bench: Bench, stub: WeKnoraStub) -> None:
+    """T9, T11, T29, T32, T33, T40, T41, T56: whatever is not on this list has a trap of its own."""
+    kb = bench.kb("life")
+    bench.provider.check(kb)
+    document = bench.add(kb, NOTE)
+    bench.found(kb, "tomatoes")
+    bench.provider.chunks(kb, document, offset=0, limit=10)
+    bench.provider.timeline(kb, document)
+    bench.provider.list_documents(kb)
+    bench.provider.cancel(kb, document)
+    bench.provider.reparse(kb, document)
+    bench.provider.delete_document(kb, document)
+    bench.provider.delete_kb(kb)
+
+    calls = {re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID", f"{each.method} {each.target.partition('?')[0]}")
+             for each in stub.asked}  # fmt: skip
+    assert calls - _HARMLESS == set()
+    changed = [each.target for each in stub.asked if each.method == "PUT"]
+    assert all(NOBODY in target for target in changed), "a change of a knowledge base clears its description"
