@@ -1,4 +1,5 @@
-"""What must not stand in a journal: server folders, addresses of services, and keys. Taken out of texts and values.
+"""What must stand in no journal and no browser: server folders, addresses of services, and keys. Taken out of texts and
+values.
 
 Text comes in pieces that may cut such a word anywhere; `cut` says how much of a piece is safe to write yet.
 """
@@ -9,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pageai.panel.veil import Veil
+from pageai.panel.veil import StreamVeil, Veil
 
 GONE = "…"
 _KEYS = re.compile(
@@ -52,6 +53,14 @@ class Scrub:
         if isinstance(value, dict):
             return {self.text(str(name)): self.value(each) for name, each in value.items()}
         return value
+
+    def parted(self, text: str) -> tuple[str, str]:
+        """Return what of a text may be shown now, cleaned, and the end of it that may go on as something hidden."""
+        cut = self.cut(text)
+        return self.text(text[:cut]), text[cut:]
+
+    def stream(self) -> StreamVeil:
+        return StreamVeil(self)
 
     def cut(self, text: str) -> int:
         """Return how much of the text cannot be the beginning of something hidden that goes on."""

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from pageai.panel.frames import Frame, frame, written
 
 _HERE = "."
 _WORDS = frozenset({"text", "reasoning"})
+
+
+class Cleaner(Protocol):
+    """What takes something out of texts and values."""
+
+    def text(self, text: str) -> str: ...
+
+    def value(self, value: Any) -> Any: ...
+
+    def parted(self, text: str) -> tuple[str, str]:
+        """Return what of a text may be shown now, cleaned, and the end of it that has to wait for more."""
 
 
 class Veil:
@@ -46,6 +57,13 @@ class Veil:
     def stream(self) -> StreamVeil:
         return StreamVeil(self)
 
+    def parted(self, text: str) -> tuple[str, str]:
+        """Return what may be shown now, and the end that may go on as the folder."""
+        # First what is whole: the slash at its end would else pass for the beginning of the next.
+        inside = self.inside_gone(text)
+        cut = self.cut(inside)
+        return self.text(inside[:cut]), inside[cut:]
+
     def cut(self, text: str) -> int:
         """Return where the end of a text begins that may go on as the folder; its length when none may."""
         for start in range(max(0, len(text) - len(self._inside) + 1), len(text)):
@@ -57,7 +75,7 @@ class Veil:
 class StreamVeil:
     """The same for the frames of one stream, in their order."""
 
-    def __init__(self, veil: Veil) -> None:
+    def __init__(self, veil: Cleaner) -> None:
         self._veil = veil
         self._kind = ""
         self._held = ""
@@ -80,10 +98,7 @@ class StreamVeil:
 
     def _words(self, given: Frame) -> Iterator[Frame]:
         self._kind = given.type
-        # First what is whole: the slash at its end would else pass for the beginning of the next.
-        text = self._veil.inside_gone(self._held + given.text("content"))
-        cut = self._veil.cut(text)
-        shown, self._held = self._veil.text(text[:cut]), text[cut:]
+        shown, self._held = self._veil.parted(self._held + given.text("content"))
         if shown == given.text("content"):
             yield given
         elif shown:

@@ -17,8 +17,7 @@ from pageai.panel import bodies, routes
 from pageai.panel.errors import PanelProtocolError, PanelRefused, PanelUnavailable
 from pageai.panel.openhub import LAYER, OpenHub
 from pageai.panel.routes import Action, Match
-from pageai.panel.veil import Veil
-from pageai.services import bindings, direct, gatekeeping, opencodes, panel, provisioning, runs, turns
+from pageai.services import bindings, direct, gatekeeping, journals, opencodes, panel, provisioning, runs, turns
 from pageai.services.gatekeeping import Visit
 
 _PAGE_SIZE, _MAX_PAGES, _MAX_SHOWN = 100, 50, 100
@@ -215,7 +214,7 @@ def _answer(errand: Errand) -> Mapping[str, Any]:
 
 
 def _freed(errand: Errand, found: Mapping[str, Any]) -> Mapping[str, Any]:
-    freed: Mapping[str, Any] = Veil(errand.visit.directory).value(dict(found))
+    freed: Mapping[str, Any] = journals.scrub_of(errand.visit).value(dict(found))
     return freed
 
 

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
+from typing import NoReturn
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
@@ -28,9 +29,9 @@ from pageai.panel.errors import PanelError, PanelUnavailable
 from pageai.panel.frames import Frame, frame
 from pageai.panel.openhub import OpenHub
 from pageai.panel.routes import Action, Match
+from pageai.panel.scrubbing import Scrub
 from pageai.panel.upstream import Call
-from pageai.panel.veil import Veil
-from pageai.services import errands, gatekeeping, panel, prompting, settling
+from pageai.services import errands, gatekeeping, journals, panel, prompting, settling
 from pageai.services.errands import Errand
 from pageai.services.gatekeeping import Visit
 from pageai.services.prompting import Prepared
@@ -171,15 +172,14 @@ async def _opened(
         head = await turn.start(call)
     finally:
         await in_thread(partial(hub.drop_token, token))
-    _refuse(head)
+    if not head.is_stream:
+        _refuse(head, await in_thread(partial(journals.scrub_of, turn.visit)))
 
 
-def _refuse(head: Head) -> None:
+def _refuse(head: Head, scrub: Scrub) -> NoReturn:
     """Raise for an answer that is no stream. What OpenHub says to its user is passed on, what broke is not."""
-    if head.is_stream:
-        return
     if head.status in {400, 403, 409, 422, 429}:
-        error = AppError(str(head.said.get("detail") or "")[:500])
+        error = AppError(scrub.text(str(head.said.get("detail") or "")[:500]))
         error.code, error.status, error.title = "panel-refused", head.status, _("The assistant refused")
         raise error
     if head.status == 200:
@@ -189,7 +189,7 @@ def _refuse(head: Head) -> None:
 
 async def _watched(caller: Caller, visit: Visit, turn: Turn) -> AsyncIterator[bytes]:
     """Yield the frames of a turn while the caller may see them."""
-    veil = Veil(visit.directory).stream()
+    veil = (await in_thread(partial(journals.scrub_of, visit))).stream()
     looked = said = time.monotonic()
     async for each in turn.relay.view(every_seconds=_LOOK_SECONDS):
         now = time.monotonic()

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from knowledge.models import Document
+from mnote.exceptions import NotAuthenticated
 from mnote.models import Access, Root
 from mnote.principals import Principal
 from mnote.services import tokens, users
-from pageai.mcp import calls
+from pageai.mcp import calls, tools
 from pageai.mcp.calls import Outcome
-from pageai.models import OpenHubBinding, ToolCall
+from pageai.models import BindingToken, OpenHubBinding, ToolCall
 from pageai.results import MAX_BYTES, size_of
 from pageai.services import binding_tokens, bindings, callers, pages
 from pageai.services.callers import Caller
@@ -194,6 +197,27 @@ def test_knowledge_switched_off_takes_every_tool(library: Library, key: str) -> 
 def test_an_agent_without_tools_has_none(library: Library) -> None:
     assert names(by_binding(library, "carol", agentId="chat_only")) == []
     assert names(by_binding(library, "bob", agentId="gone")) == []
+
+
+def test_a_key_that_ends_during_its_call_ends_after_it(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was begun with a good key is answered and written down; the next call is refused."""
+    principal = library.people.principal("carol")
+    page = pages.locate(principal=principal, root=library.root, path="notes.txt")
+    binding = bindings.open_binding(principal=principal, page=page).binding
+    secret = binding_tokens.issue(binding=binding)[1]
+    search = tools.HANDLERS["mnote.weknora.search"]
+
+    def slow(call: Any) -> Any:
+        BindingToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+        return search(call)
+
+    monkeypatch.setitem(tools.HANDLERS, "mnote.weknora.search", slow)
+    outcome = call(callers.authenticate(secret), "mnote.weknora.search", query=QUERY)
+
+    assert "notes.txt" in paths(outcome)
+    assert list(ToolCall.objects.values_list("outcome", flat=True)) == ["succeeded"]
+    with pytest.raises(NotAuthenticated):
+        callers.authenticate(secret)
 
 
 # --- scope ----------------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def test_stdio_ends_a_call_that_takes_too_long(running: Served) -> None:
     name = running.world.ask("newcomer")["name"]
 
     async def ask() -> list[str]:
-        async with client_of(running, name, MNOTE_TOOL_SECONDS="0.001") as client:
+        async with client_of(running, name, MNOTE_TOOL_SECONDS="0.01") as client:
             query = " ".join(f"treasure{number}" for number in range(600))
             return [code_of(await client.call_tool("mnote.weknora.search", {"query": query})) for _ in range(3)]
 

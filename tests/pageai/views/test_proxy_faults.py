@@ -69,6 +69,31 @@ def test_nobody_is_sent_elsewhere(two: tuple[Panel, Panel], hub: OpenHubStub, st
     assert said(alice.frames("hello")) == "Echo: hello"
 
 
+def test_nothing_of_the_server_reaches_a_browser(panels: Any, hub: OpenHubStub) -> None:
+    """Neither by what the agent says, what its tools give, OpenHub's errors and refusals, nor by the history."""
+    words = [hub.url, hub.opencode_url, hub.jwt_secret, hub.redis.url, hub.opencode.password, "mnb_0123456789abcdef"]
+    told = " and ".join(words)
+    panel = panels()
+
+    with panel.ask(f"WAIT {told}") as answer:
+        frames = frames_of(answer)
+        next(frames)
+        turn = hub.world.turns[panel.session_id]
+        turn._tool("bash", "running", "call_env", {"command": "env"})
+        turn._tool("bash", "completed", "call_env", {"command": "env"}, told, {})
+        turn._put_raw({"type": "error", "error": f"no connection to {told}"})
+        turn.go_on.set()
+        streamed = json.dumps(list(frames))
+    idle(panel)
+    history = panel.call("GET", f"sessions/{panel.session_id}/messages").text
+    hub.answer_with("/api/query/stream", json_reply({"detail": f"refused: {told}"}, status=403))
+    refused = panel.ask("hello").text
+
+    assert "no connection to" in streamed
+    assert "refused" in refused
+    assert [word for word in words if word in streamed + history + refused] == []
+
+
 def test_openhub_that_hangs_is_given_up(
     two: tuple[Panel, Panel], hub: OpenHubStub, monkeypatch: pytest.MonkeyPatch
 ) -> None:

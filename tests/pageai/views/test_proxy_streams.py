@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import requests
 from django.db import connection
 from django.test import Client
 
@@ -15,7 +16,7 @@ from pageai.models import ArtifactIndex, ArtifactKind
 from pageai.services import binding_tokens, turns
 from pageai.views import running
 from tests.factories.mnote import GrantFactory
-from tests.pageai.views.conftest import frames_of, kinds, said, wait_until
+from tests.pageai.views.conftest import Panel, frames_of, kinds, said, wait_until
 from tests.people import People
 from tests.stubs.openhub import OpenHubStub
 from tests.stubs.openhub_http import Reply
@@ -356,6 +357,28 @@ def test_who_is_gone_has_no_open_stream_and_no_key(panels: Any, hub: OpenHubStub
         hub.world.turns[panel.session_id].go_on.set()
     wait_until(lambda: not hub.world.turns)
     wait_until(lambda: not turns.standing(binding_id=panel.binding.pk).is_running)
+
+
+def test_one_person_holds_so_many_streams_of_news_and_no_more(
+    panels: Any, people: People, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnote.api.events._STREAMS_PER_USER", 2)
+    alice, bob = panels("alice"), panels("bob")
+
+    def news(panel: Panel) -> requests.Response:
+        url = f"{panel.site}/page-ai/{panel.binding.pk}/events"
+        return panel.session.get(url, stream=True, timeout=20)
+
+    with news(alice) as first, news(alice) as second:
+        lines = [each.iter_lines(chunk_size=1) for each in (first, second)]  # kept: without them the streams end
+        for each in lines:
+            next(each)
+        third = news(alice)
+        with news(bob) as other:
+            found = [first.status_code, second.status_code, third.status_code, other.status_code]
+    wait_until(lambda: news(alice).status_code == 200)
+
+    assert found == [200, 200, 429, 200]
 
 
 def test_losing_the_right_to_the_root_ends_stream_and_turn(panels: Any, hub: OpenHubStub, people: People) -> None:
