@@ -27,6 +27,8 @@ from knowledge.services.outages import Outage
 AT_ONCE = 100
 #: A worker waits for a document inside its turn when it is to be asked for within so many seconds.
 _SHORT = 2.0
+#: How long passages that cannot be read are asked for.
+_PATIENCE = timedelta(minutes=15)
 _LOST, _CANCELLED = "provider-copy-gone", "provider-cancelled"
 
 
@@ -110,16 +112,27 @@ def _mapped(
     if state.phase is not DocumentPhase.DONE and _is_shown(row):
         pending.ask_later(row, state)
         return
-    drawn = mapping.draw(kb=kb, provider=provider, document=row)
-    if drawn is None:
-        pending.ask_soon([row], at=pending.next_look(row))
-    elif drawn is MapState.NO_TEXT:
+    try:
+        drawn = mapping.draw(kb=kb, provider=provider, document=row)
+    except ProviderError as error:
+        _not_drawn(row, error, followed)
+        return
+    if drawn is MapState.NO_TEXT:
         followed.failed += no_text(kb, row)
     elif state.phase is not DocumentPhase.DONE:
         _take_place(kb, pending.show(row, state), row)
     elif _take_place(kb, pending.finish(row, state), row):
         followed.indexed += 1
         provider_outages.reopen(kb=kb)
+
+
+def _not_drawn(row: Document, error: ProviderError, followed: Followed) -> None:
+    """Passages that cannot be read are asked for again for a while; then the document says why it is not done."""
+    is_early = row.handed_at is None or timezone.now() - row.handed_at < _PATIENCE
+    if error.retryable and is_early:
+        pending.ask_soon([row], at=pending.next_look(row))
+    else:
+        followed.failed += documents.fail(document=row, code=error.code, retry=error.retryable)
 
 
 def no_text(kb: KnowledgeBase, row: Document) -> bool:

@@ -4,7 +4,6 @@ for every passage found. Without a map of the very text that is indexed no passa
 from __future__ import annotations
 
 import hashlib
-import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
@@ -15,12 +14,10 @@ from knowledge.mapping.converted import Converted
 from knowledge.mapping.document_map import REVISION, DocumentMap, map_document
 from knowledge.models import Document, KnowledgeBase
 from knowledge.parsing.source_map import SourceMap
-from knowledge.providers.base import KnowledgeProvider, ProviderDocumentId, ProviderError
+from knowledge.providers.base import KnowledgeProvider, ProviderDocumentId
 from knowledge.providers.originals import ReadsOriginals
 from knowledge.services import artifacts, parsing
 from knowledge.services.dropping import kb_ref
-
-log = logging.getLogger(__name__)
 
 #: Names, in a document's locator, the map by which its passages have their places. There only where the provider read
 #: the file; "" as long as there is no map.
@@ -44,15 +41,11 @@ def is_wanted(document: Document) -> bool:
     return MAP in document.pending_json.get("locator", {})
 
 
-def draw(*, kb: KnowledgeBase, provider: KnowledgeProvider, document: Document) -> MapState | None:
+def draw(*, kb: KnowledgeBase, provider: KnowledgeProvider, document: Document) -> MapState:
     """Make the map of a version in the making that the provider is done with, and note it in `pending_json`. Returns
-    its state; None where the passages could not be read now."""
+    its state. Raises ProviderError where the passages cannot be read."""
     assert isinstance(provider, ReadsOriginals)  # noqa: S101 others are given no originals
-    try:
-        converted = provider.converted(kb_ref(kb), ProviderDocumentId(document.pending_knowledge_id))
-    except ProviderError as error:
-        log.info("the passages of a document could not be read", extra={"document_id": document.id, "code": error.code})
-        return None
+    converted = provider.converted(kb_ref(kb), ProviderDocumentId(document.pending_knowledge_id))
     source_hash = document.pending_json.get("sourceHash", document.source_hash)
     ours = parsing.known(workspace_id=document.workspace_id, source_hash=source_hash, name=document.name)
     found = map_document(converted, ours, source_hash=source_hash)

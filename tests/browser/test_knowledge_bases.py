@@ -12,7 +12,7 @@ from knowledge.services import drain, sync
 from mnote.models import Job
 from tests.browser.conftest import focused, tab_to
 from tests.browser.looks import LOOKS, Look
-from tests.factories.knowledge import DocumentFactory, KnowledgeBaseFactory, SourceFactory
+from tests.factories.knowledge import DocumentFactory, KnowledgeBaseFactory, ProviderProfileFactory, SourceFactory
 from tests.knowledge.vault import Vault, make_vault
 
 TABS = ("overview", "preview", "text", "chunks", "processing")
@@ -412,3 +412,24 @@ def test_a_phone_shows_the_folders_on_request_and_the_drawer_over_everything(vis
     assert page.evaluate("document.querySelector('#drawer').matches(':modal')") is True
     page.locator("#drawer [data-close]").click()
     expect(page.locator("#drawer")).to_be_hidden()
+
+
+@pytest.mark.parametrize("look", [LOOKS[0], LOOKS[-1]], ids=str)
+def test_who_reads_the_files_is_chosen_where_a_service_can(look, visit, snap, accessible, vault):
+    profile = ProviderProfileFactory(name="Library server", workspaces=[vault.people.workspace])
+    KnowledgeBase.objects.update(provider="weknora", profile=profile)
+    placed = {"documentMap": "1-x", "mapState": "partial", "mapCounts": {"exact": 3, "none": 1}}
+    Document.objects.filter(source_path="top.md").update(citation_locator_json={"resourceKind": "markdown", **placed})
+
+    page = visit(f"/kb/{vault.kb.pk}/settings/", as_user=vault.people.alice, look=look)
+    accessible(page)
+    snap(page, f"kb-reading-{look}")
+    page.locator("[name=parsed_by][value=provider]").check()
+    page.locator("section:has(#set-reading) button").click()
+    expect(page.locator("[name=parsed_by][value=provider]")).to_be_checked()
+    assert KnowledgeBase.objects.get().parsed_by == "provider"
+
+    page.goto(page.url.replace("settings/", f"docs/{vault.row('top.md').pk}/"))
+    expect(page.locator("#document-path")).to_be_visible()
+    accessible(page)
+    snap(page, f"document-places-{look}")

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.urls import reverse
+from django.utils import timezone
 
 from knowledge.citations.locators import MapState
 from knowledge.models import ArtifactKind, DerivedArtifact, Document, KnowledgeBase
@@ -13,6 +17,8 @@ from knowledge.services import knowledge_bases, mapping, reconcile, rereading
 from mnote.exceptions import Invalid
 from mnote.models import Job
 from tests.knowledge.remote import Remote
+from tests.stubs.weknora import Fault
+from tests.stubs.weknora_replies import Reply
 from tests.stubs.weknora_world import READER_DOWN
 from tests.weknora_documents import recorded, teach
 
@@ -226,18 +232,47 @@ def test_map_onto_a_text_of_an_older_parser_is_drawn_again(reading: Remote) -> N
     assert reading.uploads() == 1
 
 
+def _count_once_then_fail(remote: Remote) -> None:
+    """The server counts the passages of a document once, and gives them to nobody afterwards."""
+    seen: list[str] = []
+
+    def weather(_method: str, target: str) -> Fault | None:
+        if "/chunks/" not in target:
+            return None
+        seen.append(target)
+        return Fault(reply=Reply(status=503, body=b"")) if len(seen) > 1 else None
+
+    remote.stub.weather = weather
+
+
 def test_passages_that_cannot_be_read_yet_keep_the_document_waiting(reading: Remote) -> None:
     reading.vault.write("a.md", NOTE)
-    reading.stub.misbehave(method="GET", path=r"/chunks/", times=20, reply=(503, {}, b""))
+    _count_once_then_fail(reading)
     reading.vault.sync()
-    for _turn in range(3):
+    for _turn in range(4):
         reading.work()
     assert reading.vault.states() == {"a.md": "parsing"}
 
-    reading.stub.faults.clear()
+    reading.stub.weather = None
     reading.level()
 
     assert reading.vault.states() == {"a.md": "indexed"}
+    assert reading.uploads() == 1
+
+
+def test_passages_that_can_never_be_read_end_the_waiting_with_a_reason(reading: Remote) -> None:
+    reading.vault.write("a.md", NOTE)
+    _count_once_then_fail(reading)
+    reading.vault.sync()
+    for _turn in range(4):
+        reading.work()
+    Document.objects.update(handed_at=timezone.now() - timedelta(hours=1))
+
+    reading.work()
+
+    row = reading.vault.row("a.md")
+    assert (row.index_status, row.reason_code) == ("queued", "provider-unavailable")
+    assert row.next_try_at
 
 
 def test_reader_that_is_away_for_a_while_is_waited_for(reading: Remote) -> None:
@@ -293,3 +328,38 @@ def test_files_are_left_as_they_are(reading: Remote) -> None:
     reading.level()
 
     assert reading.vault.checksums() == before
+
+
+def test_degraded_references_open_and_have_surroundings_as_any_other(reading: Remote) -> None:
+    """An exact one, one of a slide with a chart, and one of a scan that only the server could read."""
+    _put(reading, "report.docx")
+    _put(reading, "deck.pptx")
+    _put(reading, "scanned.pdf")
+    digest = hashlib.md5(recorded()["scanned.pdf"].body, usedforsecurity=False).hexdigest()
+    words = "The bridge over the canal is closed on Sundays."
+    reading.stub.world.recorded[digest] = [(0, 0, len(words), words, "")]
+    reading.level()
+    people, client = reading.vault.people, reading.vault.people.client("alice")
+    scope = {"workspaceId": people.workspace.id, "rootUri": people.root.root_uri}
+
+    def call(name: str, **body: object) -> dict[str, Any]:
+        answer = client.post(f"/api/knowledge-rag/{name}", {**scope, **body}, content_type="application/json")
+        assert answer.status_code == 200, answer.content
+        found: dict[str, Any] = answer.json()
+        return found
+
+    states = set()
+    for query in ("annual maintenance", "category output north", "bridge canal"):
+        for result in call("search", query=query, topK=5)["results"]:
+            states.add(result["mapState"])
+            opened = call("open-reference", token=result["openReference"])
+            call("section-context", reference=result, query=query)
+            assert words not in str(opened) + str(result)
+        assert call("query", question=query)["schema"] == "mnote.knowledge_rag.query_result.v1"
+    assert states == {"exact", "partial", "none"}
+    for name in ("report.docx", "deck.pptx", "scanned.pdf"):
+        row = reading.vault.row(name)
+        for tab in ("overview", "text", "chunks", "processing"):
+            page = client.get(reverse("knowledge:document", args=[reading.kb.pk, row.pk]), {"tab": tab})
+            assert page.status_code == 200
+            assert words not in page.text
