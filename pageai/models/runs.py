@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import pgettext_lazy
 
 from pageai import ids
 from pageai.models.bindings import OpenHubBinding
@@ -10,12 +11,12 @@ from pageai.models.bindings import OpenHubBinding
 class RunStatus(models.TextChoices):
     """Interrupted: the run waits for its person, or nobody here hears its agent at the moment."""
 
-    PENDING = "pending", "pending"
-    RUNNING = "running", "running"
-    INTERRUPTED = "interrupted", "interrupted"
-    COMPLETED = "completed", "completed"
-    FAILED = "failed", "failed"
-    CANCELLED = "cancelled", "cancelled"
+    PENDING = "pending", pgettext_lazy("state of a run", "pending")
+    RUNNING = "running", pgettext_lazy("state of a run", "running")
+    INTERRUPTED = "interrupted", pgettext_lazy("state of a run", "interrupted")
+    COMPLETED = "completed", pgettext_lazy("state of a run", "completed")
+    FAILED = "failed", pgettext_lazy("state of a run", "failed")
+    CANCELLED = "cancelled", pgettext_lazy("state of a run", "cancelled")
 
 
 LIVE = (RunStatus.PENDING, RunStatus.RUNNING, RunStatus.INTERRUPTED)
@@ -24,12 +25,12 @@ LIVE = (RunStatus.PENDING, RunStatus.RUNNING, RunStatus.INTERRUPTED)
 class EndReason(models.TextChoices):
     """Why a run ended. Cut: the answer broke off. Lost: its agent was gone, with no word of how it went."""
 
-    DONE = "done", "done"
-    FAILED = "failed", "failed"
-    CUT = "cut", "cut"
-    CANCELLED = "cancelled", "cancelled"
-    SIGNED_OUT = "signed_out", "signed_out"
-    LOST = "lost", "lost"
+    DONE = "done", pgettext_lazy("state of a run", "done")
+    FAILED = "failed", pgettext_lazy("state of a run", "failed")
+    CUT = "cut", pgettext_lazy("state of a run", "cut")
+    CANCELLED = "cancelled", pgettext_lazy("state of a run", "cancelled")
+    SIGNED_OUT = "signed_out", pgettext_lazy("state of a run", "signed_out")
+    LOST = "lost", pgettext_lazy("state of a run", "lost")
 
 
 class EventKind(models.TextChoices):

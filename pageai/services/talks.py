@@ -20,9 +20,9 @@ _MAX_MESSAGES, _MAX_RUNS = 200, 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """A question and what was answered, Markdown. `run` is the one that goes on, or how the newest one ended; `seq`
-    the number of the last event that the answer holds, and `part` the part of the answer it belongs to. `asked_as` is
-    opencode's message of the question."""
+    """A question and what was answered, Markdown. `run` is the one that goes on, or that ended; `seq` the number of the
+    last event that the answer holds, and `part` the part of the answer it belongs to. `asked_as` is opencode's message
+    of the question."""
 
     question: str
     answer: str = ""
@@ -45,7 +45,9 @@ def exchanges(visit: Visit) -> list[Exchange]:
         told = None
     if told is None:
         return [_of_run(run) for run in reversed(rows)]
-    return _with_newest(told, rows[0]) if rows else told
+    ended = {run.provider_run_id: run for run in rows if run.provider_run_id and not run.is_live}
+    known = [replace(each, run=ended.get(each.asked_as)) for each in told]
+    return _with_newest(known, rows[0]) if rows else known
 
 
 def _runs_of(binding: OpenHubBinding) -> Any:

@@ -131,8 +131,19 @@ class Now:
         return _("working") if self.standing.is_running else _("ready")
 
     @cached_property
+    def _references(self) -> list[ArtifactIndex]:
+        return changes.newest(self.visit)
+
+    @cached_property
     def chips(self) -> list[Chip]:
-        return [self._chip(row) for row in changes.newest(self.visit)]
+        return [self._chip(row) for row in self._references]
+
+    @property
+    def changes_url(self) -> str:
+        """The page of the run that changed a file last, to read it line by line; "" when that is not known."""
+        rows = (row for row in self._references if row.kind == ArtifactKind.CHANGED_FILE and row.host_run_id)
+        newest = next(rows, None)
+        return f"{reverse('pageai:run', args=[newest.host_run_id])}?changes=1#changes" if newest else ""
 
     @property
     def changed(self) -> list[Chip]:

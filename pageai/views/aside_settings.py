@@ -15,9 +15,11 @@ from django.views.decorators.http import require_POST
 
 from mnote.htmx import with_events
 from mnote.services import users
+from pageai.agents import COMMON
 from pageai.models import OpenHubBinding
 from pageai.selectors import descriptors
 from pageai.selectors.agent_settings import agent_of
+from pageai.selectors.descriptors import RUNTIME
 from pageai.services import agent_choice, gatekeeping, opencodes
 from pageai.views.aside_page import principal_of
 
@@ -55,7 +57,7 @@ def strip_of(binding: OpenHubBinding) -> Strip:
     agent = agent_of(binding)
     own = by_id[agent.agent_id] if agent else chosen
     following = chosen["displayName"] if chosen != own else ""
-    tabs = [Tab(title=_("Every agent"), hint="", fields=told["commonFields"])]
+    tabs = [Tab(title=_("Every agent"), hint="", fields=[_marked(each, by_id) for each in told["commonFields"]])]
     tabs += [_tab(each) for each in told["agents"] if each["fields"]]
     return Strip(agent=own["displayName"], next_agent=following, knowledge=_knowledge(own), tabs=tabs)
 
@@ -73,6 +75,23 @@ def save(request: HttpRequest, binding_id: str) -> HttpResponse:
     if agent_of(visit.binding) != before:  # another agent talks in another way
         response.headers["HX-Refresh"] = "true"
     return with_events(response, **{"kb:announce": {"text": _("Your settings were kept.")}})
+
+
+def _marked(field: Mapping[str, Any], agents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Say of each agent to choose from whether it can run here."""
+    if field["key"] != f"{COMMON}.defaultAgent":
+        return dict(field)
+    return {**field, "options": [_option(each, agents[each["value"]]) for each in field["options"]]}
+
+
+def _option(option: Mapping[str, str], agent: Mapping[str, Any]) -> dict[str, str]:
+    if _runs(agent):
+        return dict(option)
+    return {**option, "label": _("%(agent)s (not set up here)") % {"agent": option["label"]}}
+
+
+def _runs(agent: Mapping[str, Any]) -> bool:
+    return all(each["state"] == "available" for each in agent["capabilityStates"] if each["capability"] == RUNTIME)
 
 
 def _tab(agent: Mapping[str, Any]) -> Tab:

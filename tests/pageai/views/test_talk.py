@@ -82,6 +82,8 @@ def test_the_panel_of_a_page_has_a_conversation_without_openhub(people: People, 
 
     assert 'id="page-ai-say"' in shown
     assert "<iframe" not in shown
+    assert "OpenHub (not set up here)" in shown
+    assert "opencode (not" not in shown
     assert OpenHubBinding.objects.get().metadata_json["agentId"] == "opencode"
 
 
@@ -202,6 +204,28 @@ def test_a_changed_file_opens_at_the_change_while_that_is_there(
     target.write_text("\n\n" + target.read_text(), encoding="utf-8")
 
     assert "lines=" not in talking._call("GET", "now").text
+
+
+def test_what_changed_leads_to_the_run_that_changed_it(talking: Talking, hub: OpenHubStub, people: People) -> None:
+    changed(talking, hub, people, "Three months.")
+    made = Run.objects.get()
+    talking.ask("FAIL")
+    wait_until(over)
+
+    assert f"/page-ai/runs/{made.pk}?changes=1#changes" in talking._call("GET", "now").text
+
+
+def test_an_answer_that_broke_off_says_so_also_when_others_follow(talking: Talking, hub: OpenHubStub) -> None:
+    talking.ask("HANG")
+    talking.stop()
+    wait_until(over)
+    talking.ask("next")
+    wait_until(over)
+
+    shown = talking.shown()
+
+    assert shown.index("It was stopped.") < shown.index("Echo: next")
+    assert shown.count("It was stopped.") == 1
 
 
 def test_without_opencode_the_changed_files_are_named(talking: Talking, hub: OpenHubStub, people: People) -> None:
