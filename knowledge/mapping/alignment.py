@@ -75,7 +75,7 @@ def align(theirs: str, ours: str, *, lines: Sequence[int] = (), pages: Sequence[
         _match_unique(found, length)
     _release_chance(found, lines)
     for length in _NEAR:
-        for gap in list(_gaps(found, pages)):
+        for gap in list(_gaps(found, pages, shortest=length)):
             _match_unique_within(found, gap, length)
     # Not before all are found: a few letters of chance could take away what another needs.
     _grow(found)
@@ -173,11 +173,13 @@ def _line(lines: Sequence[int], letter: int, length: int) -> tuple[int, int]:
     return (lines[at - 1] if at else 0), (lines[at] if at < len(lines) else length)
 
 
-def _gaps(found: Alignment, pages: Sequence[int] = ()) -> Iterator[_Gap]:
+def _gaps(found: Alignment, pages: Sequence[int] = (), *, shortest: int = _SHORTEST) -> Iterator[_Gap]:
     """Each run of theirs without a place, with the free letters of ours that follow the place of what stands before it
     and precede that of what stands after it, where those two stand in order; else with all near to either. With `pages`
-    with all near to either on their pages and those between."""
+    with all near to either on their pages and those between. Runs below `shortest` are left alone."""
     for start, end in _free_runs(found.to, NOWHERE):
+        if end - start < shortest:
+            continue
         before = found.to[start - 1] if start else NOWHERE
         after = found.to[end] if end < len(found.to) else len(found.ours)
         reach = max(_REACH, 2 * (end - start))

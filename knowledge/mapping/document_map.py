@@ -28,6 +28,8 @@ _SAME_DOCUMENT = 0.60
 #: What a passage that is found only in part may show: runs of so many letters.
 _SHOWN = 16
 _SHORTEST = 3
+#: Longer texts would keep a worker for minutes.
+_LONGEST = 3_000_000
 #: Letters that only we have between two runs of one passage: a footer, the number of a list.
 _BETWEEN = 200
 
@@ -91,11 +93,13 @@ class DocumentMap:
 
 def map_document(converted: Converted, source_map: SourceMap | None, *, source_hash: str) -> DocumentMap:
     """Align the whole converted text with ours, and say of each of its pieces where it stands. Without a text of ours
-    only the provider's own marks of pages are left."""
+    only the provider's own marks of pages are left, as with texts that are too long."""
     if source_map is None:
         passages = {piece.key: _unplaced(converted, piece) for piece in converted.pieces}
         return DocumentMap(source_hash=source_hash, text_of=("", ""), passages=passages)
     theirs, ours = Skeleton.of(converted.text), Skeleton.of(source_map.text)
+    if max(len(theirs.letters), len(ours.letters)) > _LONGEST:
+        return map_document(converted, None, source_hash=source_hash)
     echoes = bytearray(len(theirs.letters))
     for start, end in converted.echoes:
         first, last = theirs.range_of(start, end)

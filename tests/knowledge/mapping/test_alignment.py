@@ -5,6 +5,7 @@ import random
 import pytest
 
 from knowledge.citations.locators import MapState
+from knowledge.mapping import document_map
 from knowledge.mapping.alignment import NOWHERE, align
 from knowledge.mapping.converted import Converted, Piece
 from knowledge.mapping.document_map import map_document
@@ -93,6 +94,13 @@ def test_other_text_maps_to_nothing() -> None:
 
     assert drawn.state is MapState.NONE
     assert drawn.counts == {"none": 1}
+
+
+def test_text_beyond_the_limit_is_not_aligned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_map, "_LONGEST", 10)
+    text = "The ferry leaves at nine and comes back at noon.\n"
+
+    assert map_document(_whole(text), _parsed(text), source_hash="sha256:0").state is MapState.NONE
 
 
 def test_document_without_words_says_so() -> None:
