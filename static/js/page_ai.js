@@ -161,6 +161,8 @@
     else if (at("[data-page-ai-chip]") && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); open(at("[data-page-ai-chip]").href); }
   });
   doc.addEventListener("htmx:afterSettle", () => { listen(); follow(); });
+  /* The lamp of a layer that does not answer stays: how the run stands says nothing about that. */
+  doc.addEventListener("htmx:oobBeforeSwap", ({ detail }) => { if (detail.target.matches("[data-trouble]")) detail.shouldSwap = false; });
   listen();
   follow();
 })();
