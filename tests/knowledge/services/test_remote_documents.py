@@ -11,7 +11,7 @@ from django.utils import timezone
 from knowledge.models import Document, KnowledgeBase, ProviderDeletion, ProviderOutage
 from knowledge.providers import registry
 from knowledge.selectors.document_lists import Filters
-from knowledge.services import batches, claims, drain, provider_outages, removal
+from knowledge.services import batches, claims, drain, provider_outages, removal, search
 from knowledge.services.batches import Action, Selection
 from knowledge.services.outages import Outage
 from tests.knowledge.remote import Remote
@@ -268,6 +268,29 @@ def test_deletion_is_asked_for_until_it_is_confirmed(remote: Remote) -> None:
     assert remote.held == []
     assert not ProviderDeletion.objects.exists()
     assert remote.vault.row("a.md").provider_status == "removed"
+
+
+def test_document_whose_deletion_a_restart_cut_off_is_not_shown_and_goes(remote: Remote) -> None:
+    """T53: the server brings it back as failed, and finds it."""
+    remote.vault.write("a.md", NOTE)
+    remote.vault.write("b.md", OTHER)
+    remote.level()
+    remote.freeze()
+    removal.remove(documents_to_remove=[remote.vault.row("a.md")], code="excluded_by_hand")
+    remote.stub.restart()
+    (cut_off,) = [each for each in remote.held if each.status == "failed"]
+    assert cut_off.passages, "the server still finds it"
+
+    result = search.search(
+        principal=remote.vault.alice, scope=search.Scope(workspace=remote.vault.people.workspace), query="tomatoes"
+    )
+
+    assert "a.md" not in {each.document.source_path for each in result.references}
+    assert result.dropped_unmapped > 0
+    remote.thaw()
+    remote.work()
+    assert [each.status for each in remote.held] == ["completed"]
+    assert not ProviderDeletion.objects.exists()
 
 
 def test_text_without_words_is_not_sent(remote: Remote) -> None:
