@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from knowledge.models import ProviderProfile
+from knowledge.services import profile_checks
 from knowledge.services.providers import connection_of
 from mnote.models import AuditEntry, Workspace
 from tests.factories.knowledge import ProviderProfileFactory
@@ -113,6 +114,22 @@ def test_actions_check_archive_and_restore(client: Client, stub: WeKnoraStub) ->
     act(client, "restore", profile)
     profile.refresh_from_db()
     assert profile.archived_at is None
+
+
+def test_page_says_what_was_seen_by_itself_and_when(client: Client, stub: WeKnoraStub) -> None:
+    profile = ProviderProfileFactory(stub=stub)
+    page = reverse(CHANGE, args=[profile.pk])
+    assert "Not asked yet." in client.get(page).text
+
+    profile_checks.look(lambda: None)
+    assert "It answers and takes the key." in client.get(page).text
+
+    stub.world.keys = {}
+    ProviderProfile.objects.update(seen_at=None)
+    profile_checks.look(lambda: None)
+    said = client.get(page)
+    assert "The server does not take the key" in said.text
+    assert not shows_secrets(said, stub)
 
 
 def test_profiles_are_filtered_and_searched_and_never_deleted(client: Client, stub: WeKnoraStub) -> None:
