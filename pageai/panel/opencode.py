@@ -312,11 +312,11 @@ def turn_of(messages: Sequence[Mapping[str, Any]], anchor: str = "") -> Sequence
 
 
 def has_just_been_asked(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Say whether the newest message is a question of the last seconds, on which work is about to begin."""
+    """Say whether the newest message is a question of the last seconds, on which work is about to begin. A note of
+    ours counts as well: it goes before a question, which opencode may not have listed yet."""
     newest = info_of(messages[-1]) if messages else {}
     made = _mapping(newest.get("time")).get("created")
-    is_asked = newest.get("role") == "user" and any(not each.get("synthetic") for each in _texts_of(messages[-1]))
-    return is_asked and isinstance(made, int) and time.time() - made / 1000 < _BEGINS_SECONDS
+    return newest.get("role") == "user" and isinstance(made, int) and time.time() - made / 1000 < _BEGINS_SECONDS
 
 
 def said_in(message: Mapping[str, Any]) -> str:
