@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import liteparse
@@ -15,6 +15,7 @@ from knowledge.parsing.base import ParseCode, ParseError, ParseLimits
 from knowledge.parsing.lines import one_line
 from knowledge.parsing.pdf_files import open_pdf
 from knowledge.parsing.pdf_layout import Run
+from knowledge.parsing.pdf_letters import with_sure_letters
 from knowledge.parsing.source_map import BBox
 
 #: Controls, and the signs for a glyph that stands for no known character: they are nothing that a reader sees.
@@ -93,9 +94,18 @@ def read_pages(data: bytes, document: pdfium.PdfDocument) -> Iterator[PageConten
             parsed = {angle: _turned_back(data, options, turns, angle) for angle in (90, 180, 270)} | {0: shown}
             for number, page in sorted(shown.items()):
                 sources = {angle: parsed[angle][number] for angle in turns[number] if number in parsed.get(angle, ())}
-                yield _Sheet(page, document.get_page_size(number - 1)).content(sources)
+                content = _Sheet(page, document.get_page_size(number - 1)).content(sources)
+                yield _looked_at_again(content, document)
     except (liteparse.ParseError, pdfium.PdfiumError) as error:
         raise ParseError(ParseCode.CORRUPT, "the pages cannot be read") from error
+
+
+def _looked_at_again(content: PageContent, document: pdfium.PdfDocument) -> PageContent:
+    page = document[content.page - 1]
+    try:
+        return replace(content, groups=with_sure_letters(page, content.groups))
+    finally:
+        page.close()
 
 
 def _turned_back(

@@ -15,29 +15,27 @@ from knowledge.mapping.document_map import DocumentMap, Mapped, map_document
 from knowledge.parsing.source_map import SourceMap
 from knowledge.providers.weknora.conversion import key_of, put_together
 from tests.knowledge.mapping.true_places import stands_right
-from tests.weknora_documents import Recorded, recorded, without_markers
+from tests.weknora_documents import recorded, without_markers
 
-#: Our reading of this file has other digits in places, so that its markers cannot be taken out on both sides.
-_SEEING = {"chinese.pdf"}
 _WITH_TRUTH = sorted(name for name, each in recorded().items() if any("expect" in p for p in each.passages))
 
 
-def _blind(each: Recorded, source_map: SourceMap) -> SourceMap:
+def _blind(source_map: SourceMap) -> SourceMap:
     """The text without markers: no line may be told from its twin by them."""
-    return source_map if each.name in _SEEING else replace(source_map, text=without_markers(source_map.text))
+    return replace(source_map, text=without_markers(source_map.text))
 
 
 @cache
 def _map(name: str, onto: str = "") -> DocumentMap:
     each, other = recorded()[name], recorded()[onto or name]
     ours = other.parsed()
-    converted = put_together(each.rows(blind=name not in _SEEING), each.file_type)
-    return map_document(converted, _blind(other, ours) if ours else None, source_hash="sha256:0")
+    converted = put_together(each.rows(blind=True), each.file_type)
+    return map_document(converted, _blind(ours) if ours else None, source_hash="sha256:0")
 
 
 def _mapped(name: str, onto: str = "") -> Iterator[tuple[dict[str, Any], Mapped]]:
     each = recorded()[name]
-    for row, passage in zip(each.rows(blind=name not in _SEEING), each.passages, strict=True):
+    for row, passage in zip(each.rows(blind=True), each.passages, strict=True):
         yield passage, _map(name, onto).passages[key_of(row.content, row.start, row.end)]
 
 
@@ -79,7 +77,7 @@ def test_passage_that_was_cut_out_of_the_file_is_never_exact(name: str) -> None:
     """Each time the words of one passage are taken out of our text, the server still having them."""
     each, ours = recorded()[name], recorded()[name].parsed()
     assert ours is not None
-    blind = _blind(each, ours)
+    blind = _blind(ours)
     converted = put_together(each.rows(blind=True), each.file_type)
     whole = _map(name)
     for piece in converted.pieces[1::7]:

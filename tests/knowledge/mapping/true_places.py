@@ -43,14 +43,12 @@ def _places(source_map: SourceMap, mapped: Mapped) -> list[Place]:
 
 
 def _pdf(source_map: SourceMap, mapped: Mapped, passage: dict[str, Any]) -> bool:
-    """Besides, each line lies on one that was written down. Where the PDF has no readable digits that has to do."""
+    """Besides, each line lies on one that was written down."""
     lines = list(lines_of(source_map, mapped))
     ours = _boxes(source_map, lines)
     doubtful = _boxes(source_map, [line for line in lines if not _is_named(source_map, line, passage)])
     theirs: list[Box] = [tuple(each) for each in passage["expect"]["lines"]]
-    has_digits = set(passage.get("markers", ())) <= set(markers_in(source_map.text))
-    is_whole = holds_its_markers(source_map, mapped, passage) if has_digits else _covered(theirs, ours)
-    return is_whole and bool(ours) and _covered(doubtful, theirs)
+    return holds_its_markers(source_map, mapped, passage) and bool(ours) and _covered(doubtful, theirs)
 
 
 def _boxes(source_map: SourceMap, lines: list[int]) -> list[Box]:

@@ -68,13 +68,15 @@ def make_pdf(pages: Sequence[Sequence[str]], **encryption: Any) -> bytes:
     return bytes(pdf.output())
 
 
-def make_raw_pdf(content: bytes, page: bytes = b"", *, pages: int = 1) -> bytes:
-    """Return a one-page PDF from a content stream; `page` adds to the page's dictionary (/Rotate, /CropBox, ...)."""
+def make_raw_pdf(content: bytes, page: bytes = b"", *, pages: int = 1, fonts: bytes = b"") -> bytes:
+    """Return a one-page PDF from a content stream; `page` adds to the page's dictionary (/Rotate, /CropBox, ...),
+    `fonts` to its fonts."""
     kids = b"[3 0 R]" if pages else b"[]"
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
         b"<</Type/Pages/Kids%b/Count %d>>" % (kids, pages),
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]%b/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>" % page,
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]%b/Contents 4 0 R/Resources<</Font<</F1 5 0 R%b>>>>>>"
+        % (page, fonts),
         b"<</Length %d>>stream\n%b\nendstream" % (len(content), content),
         b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
     ]

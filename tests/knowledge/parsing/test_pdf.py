@@ -10,6 +10,12 @@ from tests.knowledge.parsing.builders import lines_of, make_pdf, make_raw_pdf, p
 from tests.knowledge.parsing.test_lines_and_blocks import check_blocks
 
 TWO_LINES = b"BT /F1 24 Tf 100 700 Td (Hello turned world) Tj ET BT /F1 12 Tf 100 400 Td (Second line here) Tj ET"
+NAMED_SONG = (
+    b"/F2<</Type/Font/Subtype/Type0/BaseFont/STSong-Light/Encoding/UniGB-UCS2-H/DescendantFonts[<</Type/Font"
+    b"/Subtype/CIDFontType0/BaseFont/STSong-Light/CIDSystemInfo<</Registry(Adobe)/Ordering(GB1)/Supplement 0>>"
+    b"/DW 1000/FontDescriptor<</Type/FontDescriptor/FontName/STSong-Light/Flags 6/FontBBox[-25 -254 1000 880]"
+    b"/ItalicAngle 0/Ascent 752/Descent -271/CapHeight 737/StemV 58>>>>]>>"
+)
 PAGES = [["First page, first line", "first page, second line"], ["The fact stands here", "and here"]]
 
 
@@ -34,6 +40,17 @@ def test_pdf_lines_carry_page_and_box() -> None:
     left, top, right, bottom = place_of(source_map, "The fact").bbox
     assert 0 < left < right < source_map.pages[1].width
     assert 0 < top < bottom < source_map.pages[1].height / 4
+
+
+@pytest.mark.parametrize("said", ["Q0179 每个季度末 Q0199 check 2024", "第三章 Q0200 之前 Q0202"])
+def test_pdf_digits_of_a_font_that_the_file_does_not_hold_are_what_is_shown(said: str) -> None:
+    # Asian fonts are often only named, with one of the well-known encodings: the reader lays them out by itself.
+    text = "".join(f"{ord(letter):04x}" for letter in said).encode()
+    content = b"BT /F2 12 Tf 1 0 0 1 72 700 Tm <%b> Tj ET" % text
+
+    source_map = parse("a.pdf", make_raw_pdf(content, fonts=NAMED_SONG))
+
+    assert [line for line in lines_of(source_map) if line] == [said]
 
 
 def test_pdf_text_drawn_twice_for_its_shadow_is_read_once() -> None:
