@@ -36,6 +36,7 @@ from pageai.services.errands import Errand
 from pageai.services.gatekeeping import Visit
 from pageai.services.prompting import Prepared
 from pageai.threads import in_thread
+from pageai.views.looking import Looking
 from pageai.views.running import Head, Texts, Turn, turn_of
 
 _MAX_BODY_BYTES = 40 * 1024 * 1024
@@ -190,23 +191,22 @@ def _refuse(head: Head, scrub: Scrub) -> NoReturn:
 async def _watched(caller: Caller, visit: Visit, turn: Turn) -> AsyncIterator[bytes]:
     """Yield the frames of a turn while the caller may see them."""
     veil = (await in_thread(partial(journals.scrub_of, visit))).stream()
-    looked = said = time.monotonic()
-    async for each in turn.relay.view(every_seconds=_LOOK_SECONDS):
-        now = time.monotonic()
-        if now - looked >= _LOOK_SECONDS:
-            looked = now
-            if (refusal := await _refusal(caller, visit)) is not None:
+    said = time.monotonic()
+    async with Looking(partial(_refusal, caller, visit)) as look:
+        async for each in turn.relay.view(every_seconds=_LOOK_SECONDS):
+            if (refusal := await look.refusal(is_idle=each is None)) is not None:
                 yield refusal.raw
                 return
-        if each is not None:
-            for shown in veil.pass_on(each):
-                yield shown.raw
-            said = now
-        elif now - said >= _SIGN_OF_LIFE_SECONDS:
-            yield b": still here\n\n"
-            said = now
-    for shown in veil.rest():
-        yield shown.raw
+            now = time.monotonic()
+            if each is not None:
+                for shown in veil.pass_on(each):
+                    yield shown.raw
+                said = now
+            elif now - said >= _SIGN_OF_LIFE_SECONDS:
+                yield b": still here\n\n"
+                said = now
+        for shown in veil.rest():
+            yield shown.raw
 
 
 async def _refusal(caller: Caller, visit: Visit) -> Frame | None:
