@@ -24,6 +24,7 @@ _sessions = itertools.count(1)
 
 
 class _Handler(BaseHTTPRequestHandler):
+    disable_nagle_algorithm = True  # a head and its body would wait 40 ms for each other
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: object) -> None:

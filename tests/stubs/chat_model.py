@@ -77,6 +77,7 @@ def tool_names(body: Body) -> list[str]:
 
 
 class _Handler(BaseHTTPRequestHandler):
+    disable_nagle_algorithm = True  # a head and its body would wait 40 ms for each other
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:

@@ -78,6 +78,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    disable_nagle_algorithm = True  # a head and its body would wait 40 ms for each other
     protocol_version = "HTTP/1.1"
     server: _Server
 
