@@ -99,6 +99,14 @@ def reread_kb(context: JobContext) -> dict[str, Any]:
     return {"requeued": rereading.reread(kb=kb, beat=context.beat)}
 
 
+@job("knowledge.reread_outdated", queue="bulk", max_attempts=5)
+def reread_outdated(context: JobContext) -> dict[str, Any]:
+    kb = KnowledgeBase.objects.select_related("workspace").filter(id=context.payload["kb_id"]).first()
+    if kb is None or kb.archived_at:
+        return {"skipped": "no longer wanted"}
+    return {"requeued": rereading.reread_outdated(kb=kb, beat=context.beat)}
+
+
 @job("knowledge.batch", queue="bulk", max_attempts=3)
 def batch(context: JobContext) -> dict[str, Any]:
     kb = KnowledgeBase.objects.select_related("workspace").filter(id=context.payload["kb_id"]).first()
@@ -174,6 +182,15 @@ def schedule_syncs() -> None:
     claims.release_lost()
     drain.restart_waiting()
     index_refresh.request_where_needed()
+    for kb in rereading.read_by_others().select_related("workspace"):
+        jobs.enqueue(
+            kind="knowledge.reread_outdated",
+            payload={"kb_id": kb.id},
+            dedup_key=kb.id,
+            workspace=kb.workspace,
+            kb_id=kb.id,
+            queue="bulk",
+        )
     for kb in reconcile.unchecked():
         jobs.enqueue(
             kind="workspace_sanity_check",

@@ -101,6 +101,20 @@ def load_all(*, workspace_id: str, wanted: Iterable[tuple[str, str, str]]) -> di
     return found
 
 
+def kept_source_maps(*, workspace_id: str, wanted: Iterable[tuple[str, str, str]]) -> set[tuple[str, str, str]]:
+    """Return which source maps there are, by (source hash, provider, revision)."""
+    keys = list(set(wanted))
+    found: set[tuple[str, str, str]] = set()
+    for at in range(0, len(keys), _LOOKED_UP):
+        rows = DerivedArtifact.objects.filter(
+            workspace_id=workspace_id,
+            artifact_kind=ArtifactKind.SOURCE_MAP,
+            source_hash__in={key[0] for key in keys[at : at + _LOOKED_UP]},
+        )
+        found |= set(rows.values_list("source_hash", "provider", "revision"))
+    return found & set(keys)
+
+
 def keep_document_map(*, root: Root, path: str, provider: str, revision: str, document_map: DocumentMap) -> None:
     """Keep the document map of a content; `revision` names the texts it was made of."""
     content = document_map.to_bytes()

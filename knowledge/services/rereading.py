@@ -1,13 +1,17 @@
-"""Having every file of a knowledge base read anew, because somebody else is to read them from now on."""
+"""Having files of a knowledge base read anew: all, because somebody else is to read them from now on; or those that a
+parser of before read, without whose text nobody knows where the passages of a provider outside stand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cache
 
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderKind, Reader
-from knowledge.services import documents, registry
+from knowledge.services import artifacts, documents, mapping, parsing, registry
 from mnote.exceptions import Invalid
 from mnote.principals import Principal
 from mnote.services import jobs
@@ -16,6 +20,10 @@ from mnote.services import jobs
 READING_CHANGED = "reading_changed"
 #: Providers that read files themselves where that is wanted.
 READS_ITSELF = frozenset({ProviderKind.WEKNORA.value})
+#: Why a document waits: the parser of today reads its type in another way. The embedded index sees to itself.
+OLD_READER = "reader_changed"
+#: Names, in the facts of a knowledge base, the parsers that read all of it.
+_READ_BY = "readBy"
 _OUT = (IndexStatus.DELETED, IndexStatus.SKIPPED, IndexStatus.QUEUED)
 _BATCH = 500
 
@@ -55,3 +63,37 @@ def reread(*, kb: KnowledgeBase, beat: Callable[..., None] = lambda **_: None) -
     if count:
         registry.request_work(kb)
     return count
+
+
+def read_by_others() -> QuerySet[KnowledgeBase]:
+    """Select the knowledge bases at providers outside that were not looked through since our parsers changed."""
+    live = KnowledgeBase.objects.filter(archived_at=None, paused_at=None).exclude(provider=ProviderKind.LOCAL)
+    fact = f"metadata_json__{_READ_BY}"
+    return live.filter(~Q(**{fact: _todays()}) | Q(**{f"{fact}__isnull": True}))
+
+
+def reread_outdated(*, kb: KnowledgeBase, beat: Callable[..., None] = lambda **_: None) -> int:
+    """Put the documents in line again whose text is not kept as today's parser reads it; what search finds of them
+    stays. Twice does no harm. Returns how many were put there."""
+    count = 0
+    rows = Document.objects.filter(kb=kb, index_status=IndexStatus.INDEXED)
+    for batch in registry.batches(rows.iterator(), _BATCH):
+        beat()
+        count += documents.requeue(documents=_outdated(kb, batch), reason_code=OLD_READER)
+    if count:
+        registry.request_work(kb)
+    kb.metadata_json = {**kb.metadata_json, _READ_BY: _todays()}
+    kb.save(update_fields=["metadata_json"])
+    return count
+
+
+def _outdated(kb: KnowledgeBase, rows: Sequence[Document]) -> list[Document]:
+    ours = [row for row in rows if not mapping.is_read_by_provider(row)]
+    wanted = {row.pk: (row.indexed_hash, *parser) for row in ours if (parser := parsing.revision_of(row.name))}
+    kept = artifacts.kept_source_maps(workspace_id=kb.workspace_id, wanted=wanted.values())
+    return [row for row in ours if row.pk in wanted and wanted[row.pk] not in kept]
+
+
+@cache
+def _todays() -> str:
+    return hashlib.sha256(repr(sorted(parsing.current_revisions())).encode()).hexdigest()[:16]

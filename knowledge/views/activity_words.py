@@ -36,6 +36,7 @@ _JOBS: dict[str, Words] = {
     "knowledge.remove_documents": gettext_lazy("Take documents out of the index"),
     "knowledge.purge_kb": gettext_lazy("Remove the index of a knowledge base"),
     "knowledge.reread_kb": gettext_lazy("Read every file of a knowledge base anew"),
+    "knowledge.reread_outdated": gettext_lazy("Read files anew that are read in a better way now"),
     "knowledge.batch": gettext_lazy("Work through chosen documents"),
     "workspace_sanity_check": gettext_lazy("Compare the index with the list of documents"),
     "knowledge.import_address": gettext_lazy("Fetch a web address"),
