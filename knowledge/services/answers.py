@@ -19,10 +19,11 @@ _MARKER = re.compile(r"^\s*(?:#{1,6}\s+|[-*+>]\s+|\d+[.)]\s+|\|\s*(?=\S))|\s*\|\
 _WIDE = re.compile(r"(?<=[\u2e80-\u9fff\uff00-\uffef])\s+(?=[\u2e80-\u9fff\uff00-\uffef])")
 #: How a question asks, and the small words between what it is about. They stand in many passages and say nothing.
 _ASKING = re.compile(
-    r"多长时间|什么时候|多少[天次个钱]?|几[天次个月年点]|多久|一次|每次|为什么|什么|怎么样?|怎样|如何|哪[些个里儿]|是否|有没有|[的把到在是有了和与吗呢]"
+    r"多长时间|什么时候|多少[天次个钱]?|几[天次个月年点]|多久|一次|每次|为什么|什么|怎么样?|怎样|如何|哪[些个里儿]|是否|有没有|可不可以|能不能|可以|能够|应该|需要|[的把到在是有了和与吗呢]"
     r"|\bhow (?:often|long|much|many|far|old|soon|big|large)\b|\b(?:once|tell|explain|please)\b",
     re.IGNORECASE,
 )
+_UNSPACED_FROM = "\u2e80"
 _MAX_SENTENCES = 4
 _MAX_CHARS = 400
 #: A further sentence has to say this many words more of the question; one shared word is no answer.
@@ -66,7 +67,7 @@ class _Candidate:
 def compose(question: str, references: tuple[Reference, ...]) -> Answer:
     """Choose the sentences that together cover most of the question's words, best reference first.
 
-    An answer says at least a third of what the question is about; passages that share only the way of asking are none.
+    An answer says most of what the question is about; passages that share only the way of asking are none.
     """
     wanted = {term.text for term in query_terms(question)}
     subject = query_terms(_ASKING.sub(" ", question)) or query_terms(question)
@@ -74,7 +75,7 @@ def compose(question: str, references: tuple[Reference, ...]) -> Answer:
     candidates = [c for number, each in about for c in _sentences(number, each, wanted)]
     chosen = _chosen(candidates, wanted)
     said = {word for c in chosen for word in _said(subject, references[c.reference], c.text)}
-    if 3 * len(said) < len(subject):
+    if not _is_most({term.text for term in subject}, said):
         return Answer(sentences=())
     return Answer(sentences=tuple(Sentence(text=c.text, reference=c.reference) for c in chosen))
 
@@ -90,6 +91,12 @@ def _chosen(candidates: list[_Candidate], wanted: set[str]) -> list[_Candidate]:
         missing -= best.words
         candidates = [c for c in candidates if c is not best and c.text != best.text]
     return chosen
+
+
+def _is_most(subject: set[str], said: set[str]) -> bool:
+    """More than half of the words; of writing without spaces, whose pairs of letters run over words, a third."""
+    words = {each for each in subject if each < _UNSPACED_FROM}
+    return 2 * len(said & words) + 3 * len(said - words) >= len(subject) + bool(words)
 
 
 def _said(subject: Iterable[Term], reference: Reference, text: str = "") -> set[str]:

@@ -56,7 +56,10 @@ def test_answer_in_chinese(garden: Vault) -> None:
     assert garden.ask("堆肥多久翻一次？").answer.text == "堆肥每两周翻一次，夏天每周一次。 [1]"
 
 
-@pytest.mark.parametrize("question", ["备份多久做一次？", "How often are the backups made?", "每两周"])
+@pytest.mark.parametrize(
+    "question",
+    ["备份多久做一次？", "How often are the backups made?", "可以用农药吗", "Where is the nearest compost?", "每两周"],
+)
 def test_passage_that_only_shares_the_way_of_asking_answers_nothing(garden: Vault, question: str) -> None:
     garden.write("once.md", "# Often\n\nIt is often said once.\n")
     garden.level()
