@@ -72,7 +72,20 @@ class Problem:
             "code": self.code,
             "requestId": request_id.get(),
         }
-        return body | ({"errors": dict(self.errors)} if self.errors else {})
+        body |= {"errors": dict(self.errors)} if self.errors else {}
+        return {name: _sendable(value) for name, value in body.items()}
+
+
+def _sendable(value: Any) -> Any:
+    """Return the same without half characters, which a message may repeat from what was sent and no answer can hold."""
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode()
+        case dict():
+            return {_sendable(name): _sendable(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_sendable(each) for each in value]
+    return value
 
 
 def problem_of(error: Exception) -> Problem:

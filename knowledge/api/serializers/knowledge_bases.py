@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from knowledge.api.fields import Flag, JSONObject, Text
+from knowledge.api.fields import Choice, Flag, JSONObject, Text
 from knowledge.api.scope import MAX_ID, ScopeSerializer
 from knowledge.models import IndexStatus, Reader
 from knowledge.selectors.counts import KBCounts
@@ -101,7 +101,7 @@ class NewKnowledgeBaseSerializer(ScopeSerializer):
     description = Text(max_length=DESCRIPTION_MAX, required=False, allow_blank=True)
     provider = Text(max_length=MAX_ID, required=False)
     profile_id = Text(max_length=MAX_ID, required=False)
-    parsed_by = serializers.ChoiceField(Reader.choices, required=False)
+    parsed_by = Choice(Reader.choices, required=False)
 
 
 class KnowledgeBaseChangesSerializer(CamelSerializer):
@@ -112,7 +112,7 @@ class KnowledgeBaseChangesSerializer(CamelSerializer):
     description = Text(max_length=DESCRIPTION_MAX, required=False, allow_blank=True)
     default_tool_enabled = Flag(required=False)
     is_paused = Flag(required=False)
-    parsed_by = serializers.ChoiceField(Reader.choices, required=False)
+    parsed_by = Choice(Reader.choices, required=False)
     settings = JSONObject(required=False)
 
 
