@@ -7,6 +7,7 @@ import asyncio
 from functools import partial
 
 from mnote.exceptions import AppError
+from pageai.panel import headers
 from pageai.panel.errors import PanelError, PanelUnavailable
 from pageai.panel.frames import Frame, FrameReader, FrameTooLarge
 from pageai.panel.opencode import LAYER
@@ -61,6 +62,8 @@ class Tap:
         looking: asyncio.Task[None] | None = None
         try:
             async with open_stream(call, layer=LAYER, silence_seconds=silence) as stream:
+                if stream.status != 200 or not headers.is_stream(stream.headers):
+                    raise PanelUnavailable(layer=LAYER, reason=f"status {stream.status}")  # its body is no event
                 async for piece in stream.pieces():
                     self._failures = 0
                     self.is_listening.set()
