@@ -67,7 +67,7 @@ class _Candidate:
 def compose(question: str, references: tuple[Reference, ...]) -> Answer:
     """Choose the sentences that together cover most of the question's words, best reference first.
 
-    An answer says most of what the question is about; passages that share only the way of asking are none.
+    An answer says something of what the question is about; passages that share only the way of asking are none.
     """
     wanted = {term.text for term in query_terms(question)}
     subject = query_terms(_ASKING.sub(" ", question)) or query_terms(question)
@@ -75,7 +75,7 @@ def compose(question: str, references: tuple[Reference, ...]) -> Answer:
     candidates = [c for number, each in about for c in _sentences(number, each, wanted)]
     chosen = _chosen(candidates, wanted)
     said = {word for c in chosen for word in _said(subject, references[c.reference], c.text)}
-    if not _is_most({term.text for term in subject}, said):
+    if not _is_enough({term.text for term in subject}, said):
         return Answer(sentences=())
     return Answer(sentences=tuple(Sentence(text=c.text, reference=c.reference) for c in chosen))
 
@@ -93,10 +93,10 @@ def _chosen(candidates: list[_Candidate], wanted: set[str]) -> list[_Candidate]:
     return chosen
 
 
-def _is_most(subject: set[str], said: set[str]) -> bool:
-    """More than half of the words; of writing without spaces, whose pairs of letters run over words, a third."""
+def _is_enough(subject: set[str], said: set[str]) -> bool:
+    """A third of the words; of writing without spaces, whose pairs of letters run over words, any."""
     words = {each for each in subject if each < _UNSPACED_FROM}
-    return 2 * len(said & words) + 3 * len(said - words) >= len(subject) + bool(words)
+    return bool(said - words) or 0 < len(words) <= 3 * len(said)
 
 
 def _said(subject: Iterable[Term], reference: Reference, text: str = "") -> set[str]:

@@ -58,7 +58,7 @@ def test_answer_in_chinese(garden: Vault) -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["备份多久做一次？", "How often are the backups made?", "可以用农药吗", "Where is the nearest compost?", "每两周"],
+    ["备份多久做一次？", "How often are the backups made?", "可以用农药吗", "How much is a pizza?", "每两周"],
 )
 def test_passage_that_only_shares_the_way_of_asking_answers_nothing(garden: Vault, question: str) -> None:
     garden.write("once.md", "# Often\n\nIt is often said once.\n")
