@@ -183,26 +183,19 @@ def schedule_syncs() -> None:
     drain.restart_waiting()
     index_refresh.request_where_needed()
     for kb in rereading.read_by_others().select_related("workspace"):
-        jobs.enqueue(
-            kind="knowledge.reread_outdated",
-            payload={"kb_id": kb.id},
-            dedup_key=kb.id,
-            workspace=kb.workspace,
-            kb_id=kb.id,
-            queue="bulk",
-        )
+        _enqueue(kb, "knowledge.reread_outdated")
     for kb in reconcile.unchecked():
-        jobs.enqueue(
-            kind="workspace_sanity_check",
-            payload={"kb_id": kb.id},
-            dedup_key=kb.id,
-            workspace=kb.workspace,
-            kb_id=kb.id,
-            queue="bulk",
-        )
+        _enqueue(kb, "workspace_sanity_check")
     if ProviderOutage.objects.exists():
         jobs.enqueue(kind="knowledge.ask_providers", dedup_key="all", queue="bulk")
     if profile_checks.unseen().exists():
         jobs.enqueue(kind="knowledge.look_at_profiles", dedup_key="all", queue="bulk")
     if removal.is_due():
         jobs.enqueue(kind="knowledge.housekeeping", dedup_key="all", queue="bulk")
+
+
+def _enqueue(kb: KnowledgeBase, kind: str) -> None:
+    """Ask for a job about a whole knowledge base, one at a time."""
+    jobs.enqueue(
+        kind=kind, payload={"kb_id": kb.id}, dedup_key=kb.id, workspace=kb.workspace, kb_id=kb.id, queue="bulk"
+    )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from knowledge.citations.owners import owner_document_id
 from knowledge.mapping.document_map import DocumentMap
@@ -103,16 +104,9 @@ def load_all(*, workspace_id: str, wanted: Iterable[tuple[str, str, str]]) -> di
 
 def kept_source_maps(*, workspace_id: str, wanted: Iterable[tuple[str, str, str]]) -> set[tuple[str, str, str]]:
     """Return which source maps there are, by (source hash, provider, revision)."""
-    keys = list(set(wanted))
-    found: set[tuple[str, str, str]] = set()
-    for at in range(0, len(keys), _LOOKED_UP):
-        rows = DerivedArtifact.objects.filter(
-            workspace_id=workspace_id,
-            artifact_kind=ArtifactKind.SOURCE_MAP,
-            source_hash__in={key[0] for key in keys[at : at + _LOOKED_UP]},
-        )
-        found |= set(rows.values_list("source_hash", "provider", "revision"))
-    return found & set(keys)
+    keys = set(wanted)
+    rows = DerivedArtifact.objects.filter(workspace_id=workspace_id, artifact_kind=ArtifactKind.SOURCE_MAP)
+    return keys & _named(rows, {key[0] for key in keys}, "source_hash", "provider", "revision")
 
 
 def keep_document_map(*, root: Root, path: str, provider: str, revision: str, document_map: DocumentMap) -> None:
@@ -143,17 +137,19 @@ def document_maps(wanted: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str
 
 def kept_document_maps(wanted: Iterable[tuple[str, str, str]]) -> set[tuple[str, str, str]]:
     """Return which of the document maps there are, by (workspace id, source hash, revision)."""
-    keys = list(set(wanted))
-    found: set[tuple[str, str, str]] = set()
-    for at in range(0, len(keys), _LOOKED_UP):
-        part = keys[at : at + _LOOKED_UP]
-        rows = DerivedArtifact.objects.filter(
-            artifact_kind=ArtifactKind.DOCUMENT_MAP,
-            workspace_id__in={key[0] for key in part},
-            source_hash__in={key[1] for key in part},
-        )
-        found |= set(rows.values_list("workspace_id", "source_hash", "revision"))
-    return found & set(keys)
+    keys = set(wanted)
+    rows = DerivedArtifact.objects.filter(
+        workspace_id__in={key[0] for key in keys}, artifact_kind=ArtifactKind.DOCUMENT_MAP
+    )
+    return keys & _named(rows, {key[1] for key in keys}, "workspace_id", "source_hash", "revision")
+
+
+def _named(rows: QuerySet[DerivedArtifact], source_hashes: Iterable[str], *columns: str) -> set[tuple[str, str, str]]:
+    """Return three columns of the artifacts of some contents, asked for some at a time."""
+    hashes, found = list(source_hashes), set[tuple[str, str, str]]()
+    for at in range(0, len(hashes), _LOOKED_UP):
+        found |= set(rows.filter(source_hash__in=hashes[at : at + _LOOKED_UP]).values_list(*columns))
+    return found
 
 
 def source_map_reference(*, workspace_id: str, source_hash: str) -> str:

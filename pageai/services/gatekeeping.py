@@ -23,7 +23,7 @@ from pageai.models import BindingStatus, OpenHubBinding
 from pageai.panel import routes
 from pageai.panel.tool_rules import Reach
 from pageai.selectors import bindings
-from pageai.services import panel
+from pageai.services import panel, turns
 
 #: opencode reads addresses once more than it should, even of sessions it made itself.
 _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -87,6 +87,13 @@ def enter(*, principal: Principal, binding_id: str) -> Visit:
     if not panel.policy_of(binding.workspace).is_enabled:
         raise PanelSwitchedOff
     return Visit(principal=principal, binding=binding, root=root)
+
+
+def goes_on(visit: Visit) -> bool:
+    """Renew the claim of the turn that this process reads. False when it is no longer its own; raises as `enter` when
+    the person may no longer work there."""
+    enter(principal=visit.principal, binding_id=visit.binding.pk)
+    return turns.renew(binding_id=visit.binding.pk)
 
 
 def of_this_root(visit: Visit) -> QuerySet[OpenHubBinding]:

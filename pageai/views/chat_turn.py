@@ -107,8 +107,7 @@ class ChatTurn:
                 return
 
     def _is_wanted(self) -> bool:
-        gatekeeping.enter(principal=self._visit.principal, binding_id=self._visit.binding.pk)
-        is_ours = turns.renew(binding_id=self._visit.binding.pk)
+        is_ours = gatekeeping.goes_on(self._visit)
         return is_ours and Run.objects.filter(pk=self._run.pk, ended_at__isnull=True).exists()
 
     def _words(self, *, is_all: bool = False) -> list[Draft]:

@@ -105,7 +105,7 @@ class DirectTurn:
 
     async def _may_go_on(self) -> bool:
         try:
-            self._is_ours = await in_thread(self._still_wanted)
+            self._is_ours = await in_thread(partial(gatekeeping.goes_on, self._visit))
         except DatabaseError:
             logger.exception("a running turn could not be looked at")
         except AppError as error:
@@ -113,11 +113,6 @@ class DirectTurn:
             await in_thread(self._stop)
             return False
         return self._is_ours
-
-    def _still_wanted(self) -> bool:
-        """Renew the claim; raises AppError when the person may no longer work here."""
-        gatekeeping.enter(principal=self._visit.principal, binding_id=self._visit.binding.pk)
-        return turns.renew(binding_id=self._visit.binding.pk)
 
     def _stop(self) -> None:
         try:

@@ -159,18 +159,13 @@ class Turn:
     async def _refusal(self) -> str | None:
         """Return what to tell the viewer when the turn may not go on here."""
         try:
-            self._is_ours = await in_thread(self._still_wanted)
+            self._is_ours = await in_thread(partial(gatekeeping.goes_on, self.visit))
         except DatabaseError:
             logger.exception("a running turn could not be looked at")
         except AppError as error:
             self._reason, self._detail = EndReason.SIGNED_OUT, error.code
             return self._texts.ended
         return None if self._is_ours else self._texts.ended
-
-    def _still_wanted(self) -> bool:
-        """Renew the claim; raises AppError when the person may no longer work here."""
-        gatekeeping.enter(principal=self.visit.principal, binding_id=self.visit.binding.pk)
-        return turns.renew(binding_id=self.visit.binding.pk)
 
     def _stop(self) -> None:
         """The agent must not go on for somebody who may not: stop it, whatever may have ended meanwhile."""
