@@ -9,10 +9,11 @@ from datetime import datetime
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from knowledge.citations.finding import fold
-from knowledge.models import KnowledgeBase, Pin, Source, SyncOutcome, SyncRun
+from knowledge.models import KnowledgeBase, Pin, ProviderOutage, Source, SyncOutcome, SyncRun
 from knowledge.querysets import visible_kbs
 from knowledge.selectors.activity import IDLE, Activity, activity_of
 from knowledge.selectors.counts import KBCounts, counts_for
+from knowledge.selectors.provider_outages import outages_of
 from mnote.models import Role, Root, Workspace
 from mnote.principals import Principal
 from mnote.selectors import access
@@ -25,7 +26,8 @@ SORTS = ("used", "name", "synced", "size", "created")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KBCard:
     """One knowledge base in the list. `stopped_run` is a last sync that asks for a person; `sources` are the
-    root-relative paths that the reader may see, `folder_count` of them folders; `role` is the reader's own."""
+    root-relative paths that the reader may see, `folder_count` of them folders; `role` is the reader's own; `outage` is
+    how its provider fails now."""
 
     kb: KnowledgeBase
     counts: KBCounts
@@ -37,6 +39,7 @@ class KBCard:
     role: Role | None
     folder_count: int = 0
     activity: Activity = IDLE
+    outage: ProviderOutage | None = None
 
     @property
     def needs_attention(self) -> bool:
@@ -89,6 +92,7 @@ def cards_for(principal: Principal, kbs: Iterable[KnowledgeBase]) -> list[KBCard
     synced = synced_at(ids)
     stopped = stopped_runs(ids)
     active = activity_of(ids)
+    outages = outages_of(listed)
     roles = access.roles_in(principal, {kb.workspace for kb in listed})
     return [
         KBCard(
@@ -102,6 +106,7 @@ def cards_for(principal: Principal, kbs: Iterable[KnowledgeBase]) -> list[KBCard
             role=roles.get(kb.workspace_id),
             folder_count=sum(is_folder for _, is_folder in sources.get(kb.id, ())),
             activity=active.get(kb.id, IDLE),
+            outage=outages.get(kb.id),
         )
         for kb in listed
     ]

@@ -11,7 +11,7 @@ from knowledge.api.evidence_calls import documents
 from knowledge.api.filters import filtered
 from knowledge.api.hints import hint_of, locator_hint
 from knowledge.api.scope import Place, place_of
-from knowledge.api.serializers.knowledge_bases import CountsSerializer, KnowledgeBaseSerializer
+from knowledge.api.serializers.knowledge_bases import CountsSerializer, KnowledgeBaseSerializer, outage_json
 from knowledge.api.serializers.sources import SourceSerializer
 from knowledge.models import Document, KnowledgeBase
 from knowledge.querysets import readable_documents, visible_kbs
@@ -35,7 +35,10 @@ SOURCE_STATUS_SCHEMA = "mnote.knowledge_rag.source_status.v1"
 INDEX_SCHEMA = "mnote.index_status.v1"
 _MAX_STATES = 20
 #: What an agent needs to know of a knowledge base.
-_BASE = ("id", "name", "description", "workspaceId", "rootUri", "provider", "isPaused", "counts", "syncedAt")
+_BASE = (
+    "id", "name", "description", "workspaceId", "rootUri", "provider", "isPaused", "providerOutage", "counts",
+    "syncedAt",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +216,7 @@ def index_status(call: Call) -> Body:
                 "name": card.kb.name,
                 "isBusy": card.is_busy,
                 "isPaused": card.kb.paused_at is not None,
+                "providerOutage": outage_json(card),
                 "syncedAt": card.synced_at.isoformat() if card.synced_at else None,
                 "counts": CountsSerializer(card.counts).data,
             }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from knowledge.api.fields import Choice, Flag, JSONObject, Text
 from knowledge.api.scope import MAX_ID, ScopeSerializer
+from knowledge.api.serializers.reasons import ReasonSerializer, reason_json
 from knowledge.models import IndexStatus, Reader
 from knowledge.selectors.counts import KBCounts
 from knowledge.selectors.kb_lists import KBCard
@@ -50,6 +52,40 @@ class ProfileChoiceSerializer(CamelSerializer):
     why_not = serializers.CharField()
 
 
+class ProviderOutageSerializer(CamelSerializer):
+    """That the provider of a knowledge base does not work, as whoever asked it last found; no document is to blame.
+    `isSearchAffected`: it serves nothing at all; otherwise it only takes no documents of this knowledge base. Waiting
+    work is tried again at `retryAt`, null where nothing waits for a time; `since` stays until the provider works."""
+
+    since = serializers.DateTimeField()
+    is_search_affected = serializers.BooleanField()
+    reason = serializers.SerializerMethodField()
+    retry_at = serializers.DateTimeField(allow_null=True)
+
+    @extend_schema_field(ReasonSerializer)
+    def get_reason(self, facts: dict[str, Any]) -> dict[str, str]:
+        return reason_json(facts["code"])
+
+
+def outage_facts(card: KBCard) -> dict[str, Any] | None:
+    """Return what ProviderOutageSerializer shows of a knowledge base, None while its provider works."""
+    outage = card.outage
+    if outage is None:
+        return None
+    return {
+        "since": outage.since,
+        "is_search_affected": outage.key != card.kb.id,
+        "code": outage.code,
+        "retry_at": outage.until,
+    }
+
+
+def outage_json(card: KBCard) -> dict[str, Any] | None:
+    """Return what ProviderOutageSerializer makes of a knowledge base, None while its provider works."""
+    facts = outage_facts(card)
+    return dict(ProviderOutageSerializer(facts).data) if facts else None
+
+
 class KnowledgeBaseSerializer(CamelSerializer):
     """A knowledge base as the caller sees it. `role` is the caller's own."""
 
@@ -69,6 +105,7 @@ class KnowledgeBaseSerializer(CamelSerializer):
         source="kb.parsed_by",
         help_text="Who reads its files: MNote, or the provider, from the originals; places may be less exact then.",
     )
+    provider_outage = serializers.SerializerMethodField()
     provider_knowledge_base_id = serializers.CharField(source="kb.provider_kb_id")
     owner = serializers.CharField(source="kb.owner.shown_name")
     role = serializers.ChoiceField(Role.choices, allow_null=True)
@@ -81,6 +118,10 @@ class KnowledgeBaseSerializer(CamelSerializer):
     synced_at = serializers.DateTimeField(allow_null=True)
     created_at = serializers.DateTimeField(source="kb.created_at")
     updated_at = serializers.DateTimeField(source="kb.updated_at")
+
+    @extend_schema_field(ProviderOutageSerializer(allow_null=True))
+    def get_provider_outage(self, card: KBCard) -> dict[str, Any] | None:
+        return outage_json(card)
 
     def get_is_paused(self, card: KBCard) -> bool:
         return card.kb.paused_at is not None
@@ -138,6 +179,7 @@ class ProcessingStatusSerializer(CamelSerializer):
     counts = CountsSerializer()
     is_busy = serializers.BooleanField()
     is_paused = serializers.BooleanField()
+    provider_outage = ProviderOutageSerializer(allow_null=True)
     synced_at = serializers.DateTimeField(allow_null=True)
     job_ids = serializers.ListField(child=serializers.CharField())
     worker_age_seconds = serializers.FloatField(allow_null=True)

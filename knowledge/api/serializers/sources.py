@@ -10,26 +10,16 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from knowledge.api.fields import MAX_PATH, PathText, Text, Texts
+from knowledge.api.serializers.reasons import ReasonSerializer, reason_json
 from knowledge.citations.locators import MapState
 from knowledge.models import Document, DocumentEvent, IndexStatus
 from knowledge.place_words import DOCUMENT_PLACES
-from knowledge.reasons import reason_for
 from knowledge.services import mapping
 from mnote.api.serializers import CamelSerializer
 
 MAX_TAG = 80
 MAX_TAGS = 50
 _NS = 1_000_000_000
-
-
-class ReasonSerializer(CamelSerializer):
-    """Why a source is where it is, and what to do. `detail` is for administrators."""
-
-    code = serializers.CharField()
-    reason_class = serializers.CharField()
-    sentence = serializers.CharField()
-    next_step = serializers.CharField()
-    detail = serializers.CharField(required=False)
 
 
 class PlacesSerializer(CamelSerializer):
@@ -83,15 +73,8 @@ class SourceSerializer(CamelSerializer):
     def get_reason(self, document: Document) -> dict[str, str] | None:
         if not document.reason_code:
             return None
-        reason = reason_for(document.reason_code)
-        detail = {"detail": document.reason_detail} if self._is_administrator and document.reason_detail else {}
-        return {
-            "code": document.reason_code,
-            "reasonClass": document.reason_class,
-            "sentence": str(reason.sentence),
-            "nextStep": str(reason.next_step),
-            **detail,
-        }
+        detail = document.reason_detail if self._is_administrator else ""
+        return reason_json(document.reason_code, detail=detail) | {"reasonClass": document.reason_class}
 
     @extend_schema_field(PlacesSerializer(allow_null=True))
     def get_places(self, document: Document) -> dict[str, Any] | None:

@@ -25,6 +25,7 @@ from knowledge.api.serializers.knowledge_bases import (
     TagSerializer,
     WorkspaceSerializer,
     changes_of,
+    outage_facts,
 )
 from knowledge.models import DocumentTag, KnowledgeBase, Reader
 from knowledge.querysets import readable_in_kb, visible_kbs
@@ -151,6 +152,7 @@ class ProcessingStatusView(WritingView):
             "counts": card.counts,
             "is_busy": bool(card.counts.active or job_ids),
             "is_paused": card.kb.paused_at is not None,
+            "provider_outage": outage_facts(card),
             "synced_at": card.synced_at,
             "job_ids": job_ids,
             "worker_age_seconds": health.worker_age(),
