@@ -11,7 +11,7 @@ import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pypdfium2
@@ -95,7 +95,9 @@ def _rows(data: bytes, parts: dict[str, Any]) -> str:
 def _slides(data: bytes, parts: dict[str, Any]) -> str:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         order = _slide_files(archive)
-        text = [_all_text(_xml(archive, order[slide["n"] - 1])) for slide in parts["slides"]]
+        names = [order[slide["n"] - 1] for slide in parts["slides"]]
+        text = [_all_text(_xml(archive, name)) for name in names]
+        text += [_charts(archive, name, _xml(archive, name)) for name in names]
         if any(slide["notes"] for slide in parts["slides"]):
             notes = [name for name in archive.namelist() if name.startswith("ppt/notesSlides/notesSlide")]
             text += [_all_text(_xml(archive, name)) for name in notes]
@@ -117,14 +119,40 @@ def _words(data: bytes, parts: dict[str, Any]) -> str:
             notes = [name for name in archive.namelist() if name in ("word/footnotes.xml", "word/endnotes.xml")]
             return "\n".join(_all_text(_xml(archive, name)) for name in notes)
         body = _xml(archive, "word/document.xml")
+        return "\n".join(_with_charts(archive, element) for element in _word_elements(body, parts))
+
+
+def _word_elements(body: Any, parts: dict[str, Any]) -> Iterator[Any]:
     paragraphs = body.xpath("//*[local-name()='p'][not(ancestor::*[local-name()='tbl' or local-name()='txbxContent'])]")
     tables = body.xpath("//*[local-name()='tbl'][not(ancestor::*[local-name()='tbl'])]")
     first, last = parts.get("paragraphRange", (1, 0))
-    found = [_all_text(paragraph) for paragraph in paragraphs[first - 1 : last]]
+    yield from paragraphs[first - 1 : last]
     for place in parts.get("tables", ()):
         rows = tables[place["n"] - 1].xpath(".//*[local-name()='tr']")
-        found += [_all_text(row) for row in rows[place["rows"][0] - 1 : place["rows"][1]]]
-    return "\n".join(found)
+        yield from rows[place["rows"][0] - 1 : place["rows"][1]]
+
+
+def _with_charts(archive: zipfile.ZipFile, element: Any) -> str:
+    return f"{_all_text(element)}\n{_charts(archive, 'word/document.xml', element)}"
+
+
+def _charts(archive: zipfile.ZipFile, part: str, element: Any) -> str:
+    """Return what the charts of an element of a part are drawn from: titles, names, then what belongs to each point."""
+    folder, name = posixpath.split(part)
+    shown = {chart.get(_RELATION) for chart in element.iter("{*}chart")}
+    links = _xml(archive, f"{folder}/_rels/{name}.rels") if shown else ()
+    targets = [link.get("Target", "") for link in links if link.get("Id") in shown]
+    charts = [_xml(archive, posixpath.normpath(posixpath.join(folder, target))) for target in targets]
+    return "\n".join(line for chart in charts for line in (_all_text(chart), *_points(chart)))
+
+
+def _points(chart: Any) -> Iterator[str]:
+    yield " ".join(chart.xpath("//*[local-name()='tx']//*[local-name()='v']/text()"))
+    for at in dict.fromkeys(chart.xpath("//@idx")):
+        point = f"*[local-name()='pt'][@idx={int(at)}]/*[local-name()='v']/text()"
+        names = chart.xpath(f"//*[local-name()='cat' or local-name()='xVal']//{point}")
+        values = chart.xpath(f"//*[local-name()='val' or local-name()='yVal']//{point}")
+        yield " ".join([*dict.fromkeys(names), *values])
 
 
 def _xml(archive: zipfile.ZipFile, name: str) -> Any:

@@ -12,7 +12,7 @@ from knowledge.parsing.archives import Archive, attribute, child, local_name
 from knowledge.parsing.base import ParseCode, ParseError, ParseInput
 from knowledge.parsing.derived import Derived
 from knowledge.parsing.file_types import BOOK, type_for_name
-from knowledge.parsing.html_pages import HtmlParser, decode_html, page_title, parse_html
+from knowledge.parsing.html_pages import LIBRARIES, decode_html, page_title, parse_html
 from knowledge.parsing.html_text import read_html
 from knowledge.parsing.lines import one_line
 from knowledge.parsing.source_map import Place, ResourceKind, SourceMap
@@ -26,7 +26,7 @@ class EpubParser:
     """Reads books without a lock."""
 
     provider_id = "html"
-    revision = f"epub-{HtmlParser.revision}"
+    revision = f"epub-1/{LIBRARIES}"
 
     def can_parse(self, item: ParseInput) -> bool:
         return type_for_name(item.name) is BOOK

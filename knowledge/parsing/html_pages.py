@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from typing import cast
 
 from lxml import etree, html
 
@@ -21,13 +22,15 @@ _DECLARED = re.compile(
 )
 _DECLARED_WITHIN = 4096
 _XML_DECLARATION = re.compile(r"\A\s*<\?xml.*?\?>", re.DOTALL)
+#: What breaks a page into elements; of another version it may break it in another way.
+LIBRARIES = f"{etree.LXML_VERSION[0]}.{etree.LXML_VERSION[1]}/{etree.LIBXML_VERSION[0]}.{etree.LIBXML_VERSION[1]}"
 
 
 class HtmlParser:
     """Reads HTML and XHTML pages."""
 
     provider_id = "html"
-    revision = f"1/{etree.LXML_VERSION[0]}.{etree.LXML_VERSION[1]}/{etree.LIBXML_VERSION[0]}.{etree.LIBXML_VERSION[1]}"
+    revision = f"2/{LIBRARIES}"
 
     def can_parse(self, item: ParseInput) -> bool:
         found = type_for_name(item.name)
@@ -38,8 +41,23 @@ class HtmlParser:
         decoded = decode_html(item.data, encoding=item.options.get("encoding"))
         root = parse_html(decoded.text)
         derived = Derived()
+        _add_title(root, derived)
+        first = derived.next_line
         read_html(root, derived, Place())
+        if derived.next_line == first:
+            raise ParseError(ParseCode.NO_TEXT, "the page holds no text but its title")
         return derived.source_map(self, item, ResourceKind.HTML, title=page_title(root), meta=dict(decoded.meta))
+
+
+def _add_title(root: etree._Element, derived: Derived) -> None:
+    """Add the title that stands over the page in a browser, unless the first heading says the same."""
+    element, title = root.find(".//title"), page_title(root)
+    heading = next(root.iter("h1", "h2", "h3", "h4", "h5", "h6"), None)
+    is_heading = heading is not None and one_line("".join(map(str, heading.itertext()))) == title
+    if element is not None and title and not is_heading:
+        place = Place(line=cast("int | None", element.sourceline))
+        derived.add(title, place, "heading")
+        derived.add_blank(place)
 
 
 def decode_html(data: bytes, *, encoding: str | None = None) -> Decoded:

@@ -9,6 +9,7 @@ from lxml import etree
 
 from knowledge.parsing.archives import Archive, attribute, child, core_title, local_name
 from knowledge.parsing.base import ParseCode, ParseError, ParseInput
+from knowledge.parsing.charts import charts_in
 from knowledge.parsing.derived import Derived
 from knowledge.parsing.file_types import type_for_name
 from knowledge.parsing.lines import CELL_GAP, one_line
@@ -33,7 +34,7 @@ class SlidesParser:
     """Reads pptx and its show, macro and template variants."""
 
     provider_id = "office"
-    revision = "slides-1"
+    revision = "slides-2"
 
     def can_parse(self, item: ParseInput) -> bool:
         found = type_for_name(item.name)
@@ -69,7 +70,7 @@ def _slide_parts(archive: Archive, part: str) -> Iterator[str]:
 
 
 def _read_slide(archive: Archive, name: str, number: int, derived: Derived) -> None:
-    lines = list(_shape_lines(child(archive.xml(name), "cSld", "spTree")))
+    lines = list(_part_lines(archive, name))
     lines.sort(key=lambda line: not line.is_title)
     relations = archive.relations(name)
     notes = [line for kind, target in relations.values() if kind == "notesSlide" for line in _notes(archive, target)]
@@ -95,19 +96,28 @@ def _title(lines: list[_Line]) -> str:
 
 
 def _notes(archive: Archive, name: str) -> list[_Line]:
-    root = archive.xml_or_none(name)
-    return list(_shape_lines(child(root, "cSld", "spTree"))) if root is not None else []
+    return list(_part_lines(archive, name)) if archive.has(name) else []
 
 
-def _shape_lines(tree: etree._Element | None) -> Iterator[_Line]:
+def _part_lines(archive: Archive, name: str) -> Iterator[_Line]:
+    """Yield the lines of a slide or of its notes, shape by shape."""
+    relations = archive.relations(name)
+    for shape in _shapes(child(archive.xml(name), "cSld", "spTree")):
+        yield from _lines_of(shape)
+        identity = _identity(shape)[0]
+        for text in charts_in(shape, archive, relations):
+            yield _Line(text=text, shape=identity, kind="table", is_title=False, element=shape)
+
+
+def _shapes(tree: etree._Element | None) -> Iterator[etree._Element]:
     for shape in tree if tree is not None else ():
         name = local_name(shape)
         if name == "AlternateContent":
-            yield from _shape_lines(child(shape, "Choice"))
+            yield from _shapes(child(shape, "Choice"))
         elif name == "grpSp":
-            yield from _shape_lines(shape)
+            yield from _shapes(shape)
         elif name in {"sp", "cxnSp", "pic", "graphicFrame"}:
-            yield from _lines_of(shape)
+            yield shape
 
 
 def _lines_of(shape: etree._Element) -> Iterator[_Line]:

@@ -9,6 +9,7 @@ from lxml import etree
 
 from knowledge.parsing.archives import Archive, attribute, child, core_title, local_name
 from knowledge.parsing.base import ParseCode, ParseError, ParseInput
+from knowledge.parsing.charts import charts_in
 from knowledge.parsing.derived import Derived
 from knowledge.parsing.file_types import type_for_name
 from knowledge.parsing.lines import CELL_GAP, one_line
@@ -24,7 +25,7 @@ class WordParser:
     """Reads docx and its macro and template variants."""
 
     provider_id = "office"
-    revision = "word-1"
+    revision = "word-2"
 
     def can_parse(self, item: ParseInput) -> bool:
         found = type_for_name(item.name)
@@ -37,7 +38,7 @@ class WordParser:
         if body is None:
             raise ParseError(ParseCode.UNSUPPORTED_TYPE, "the archive holds no Word document")
         relations = archive.relations(part)
-        reading = _Reading(styles=Styles.of(archive, relations), relations=relations)
+        reading = _Reading(archive=archive, styles=Styles.of(archive, relations), relations=relations)
         reading.read_body(body)
         for kind in _NOTES:
             for name in (target for found, target in relations.values() if found == kind and archive.has(target)):
@@ -48,6 +49,7 @@ class WordParser:
 
 @dataclass(slots=True)
 class _Reading:
+    archive: Archive
     styles: Styles
     relations: dict[str, tuple[str, str]]
     derived: Derived = field(default_factory=Derived)
@@ -90,6 +92,7 @@ class _Reading:
             boxed = one_line(paragraph_text(box))
             if boxed:
                 self.derived.add(boxed, place)
+        self._add_charts(element, place)
 
     def _read_table(self, table: etree._Element) -> None:
         place = Place(table=self._table)
@@ -100,7 +103,12 @@ class _Reading:
             if any(cells):
                 self.derived.add(line, replace(place, row=number), "table", group=self._table)
                 self._add_links(row, len(self.derived.lines))
+            self._add_charts(row, replace(place, row=number))
         self.derived.add_blank(place)
+
+    def _add_charts(self, element: etree._Element, place: Place) -> None:
+        for text in charts_in(element, self.archive, self.relations):
+            self.derived.add(text, place, "table", group=("chart", place))
 
     def _add_links(self, element: etree._Element, line: int) -> None:
         for identity, text in hyperlinks(element):

@@ -25,6 +25,8 @@ _TARGETS = re.compile(r"(?<=\])\([^()\s]{0,2000}(?:\([^()\s]{0,500}\)[^()\s]{0,5
 _FOOTNOTES = re.compile(r"\[\[\d{1,5}\]\]")
 _NUMBERS = re.compile(r"^[ \t]*\d{1,5}\.[ \t]", re.MULTILINE)
 _SLIDE_WORDS = re.compile(r"^### (?:Notes:|Chart)|^\[unsupported chart\]", re.MULTILINE)
+_CHART_HEADS = re.compile(r"^\| Category (?=\|)", re.MULTILINE)
+_CHART_WHOLE = re.compile(r"(?<=\d)\.0(?= \|)")
 _COLUMNS = re.compile(r"(?<![^,\n])[A-Z]{1,3}: ")
 _MIDNIGHTS = re.compile(r" 00:00:00\b")
 _WHOLE = re.compile(r"(?<=\d)\.0(?=,|$)", re.MULTILINE)
@@ -43,7 +45,7 @@ _ADDED: dict[str, tuple[re.Pattern[str], ...]] = {
     "htm": _WORDS_TOO,
     "mhtml": _WORDS_TOO,
     "epub": _WORDS_TOO,
-    "pptx": (*_PAGES_TOO, _SLIDE_WORDS),
+    "pptx": (*_PAGES_TOO, _SLIDE_WORDS, _CHART_HEADS, _CHART_WHOLE),
     "xlsx": (_IMAGES, _COLUMNS, _MIDNIGHTS, _WHOLE),
     "xls": (_IMAGES, _COLUMNS, _MIDNIGHTS, _WHOLE),
 }

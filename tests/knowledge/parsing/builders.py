@@ -11,6 +11,8 @@ import docx
 import fpdf
 import openpyxl
 import pptx
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from knowledge.parsing.base import ParseCode, ParseError, ParseInput, ParseLimits
@@ -133,6 +135,24 @@ def make_table_slide(rows: Sequence[Sequence[str]]) -> bytes:
     for row, cells in zip(shape.table.rows, rows, strict=True):
         for cell, text in zip(row.cells, cells, strict=True):
             cell.text = text
+    output = BytesIO()
+    deck.save(output)
+    return output.getvalue()
+
+
+def make_chart_slide(title: str, categories: Sequence[Any], series: Mapping[str, Sequence[float]]) -> bytes:
+    """Return a slide that holds nothing but its heading and a chart with a title."""
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[5])
+    slide.shapes.title.text = "Chart"
+    data = CategoryChartData()
+    data.categories = list(categories)
+    for name, values in series.items():
+        data.add_series(name, list(values))
+    box = (Inches(1), Inches(2), Inches(6), Inches(4))
+    chart = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, *box, data).chart
+    chart.has_title = True
+    chart.chart_title.text_frame.text = title
     output = BytesIO()
     deck.save(output)
     return output.getvalue()

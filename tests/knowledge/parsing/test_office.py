@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import zipfile
 from datetime import date, datetime, time, timedelta
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from knowledge.parsing.sheets import column_name, show_value
 from knowledge.parsing.source_map import Place
 from tests.knowledge.parsing.builders import (
     lines_of,
+    make_chart_slide,
     make_docx,
     make_pptx,
     make_table_slide,
@@ -182,6 +185,53 @@ def test_slides_carry_slide_shape_and_notes() -> None:
 
 def test_slide_tables_are_read_row_by_row() -> None:
     assert "tea | 3" in lines_of(parse("a.pptx", make_table_slide([["Item", "Price"], ["tea", "3"]])))
+
+
+def test_slide_charts_are_read_as_their_picture_shows_them() -> None:
+    deck = make_chart_slide("Output by region", ["North", "South"], {"Gas": [0.1, 2], "Oil": [3, 4.25]})
+
+    source_map = parse("a.pptx", deck)
+
+    assert lines_of(source_map) == ["Chart", "Output by region", "Gas | Oil", "North | 0.1 | 3", "South | 2 | 4.25"]
+    assert place_of(source_map, "North").slide == 1
+    assert place_of(source_map, "North").shape != place_of(source_map, "Chart").shape
+    check_blocks(source_map)
+
+
+def test_days_on_a_chart_are_written_in_iso_form() -> None:
+    deck = make_chart_slide("Readings", [date(2026, 1, 31), date(2026, 2, 28)], {"Level": [1, 2]})
+
+    assert lines_of(parse("a.pptx", deck))[3:] == ["2026-01-31 | 1", "2026-02-28 | 2"]
+
+
+def test_chart_that_is_damaged_costs_nothing_but_itself() -> None:
+    """The file was readable before charts were read."""
+    with zipfile.ZipFile(BytesIO(make_chart_slide("Output", ["North"], {"Gas": [1]}))) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts = {name: b"<broken" if "charts/chart" in name else data for name, data in parts.items()}
+
+    assert lines_of(parse("a.pptx", make_zip(parts))) == ["Chart"]
+
+
+def test_word_charts_stand_in_their_paragraph() -> None:
+    relation = '<Relationship Id="r7" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/chart"'
+    source_map = parse(
+        "a.docx",
+        word_xml(
+            "<w:p><w:r><w:t>Before.</w:t></w:r></w:p><w:p><w:r><w:drawing><c:chart xmlns:c='c' xmlns:r='r' r:id='r7'/>"
+            "</w:drawing></w:r></w:p><w:p><w:r><w:t>After.</w:t></w:r></w:p>",
+            **{
+                "word/_rels/document.xml.rels": f'<Relationships>{relation} Target="charts/one.xml"/></Relationships>',
+                "word/charts/one.xml": "<s><chart><plotArea><pieChart><ser><tx><v>Share</v></tx><cat><strRef><strCache>"
+                "<pt idx='1'><v>South</v></pt><pt idx='0'><v>North</v></pt></strCache></strRef></cat><val><numRef>"
+                "<numCache><formatCode>General</formatCode><pt idx='0'><v>7</v></pt></numCache></numRef></val></ser>"
+                "</pieChart></plotArea></chart></s>",
+            },
+        ),
+    )
+
+    assert [line for line in lines_of(source_map) if line] == ["Before.", "Share", "North | 7", "South | ", "After."]
+    assert [place_of(source_map, text) for text in ("North | 7", "After.")] == [Place(paragraph=2), Place(paragraph=3)]
 
 
 @pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx"])

@@ -32,6 +32,7 @@ def test_html_lines_are_those_a_reader_sees() -> None:
     source_map = parse("a.html", PAGE)
 
     assert [line for line in lines_of(source_map) if line] == [
+        "The & page",
         "Head",
         "first line bold tail",
         "after the break",
@@ -61,6 +62,16 @@ def test_html_headings_make_the_path() -> None:
 
     assert [section.path for section in source_map.sections] == [("Head",), ("Head", "Part")]
     assert source_map.title == "The & page"
+
+
+def test_html_title_stands_once_where_it_is_written() -> None:
+    assert place_of(parse("a.html", PAGE), "The & page") == Place(line=2)
+    assert lines_of(parse("a.html", "<title>Pump</title><h1>Pump</h1><p>word")) == ["Pump", "", "word"]
+
+
+def test_html_with_a_title_alone_holds_no_text() -> None:
+    """A page that a script draws: to call it read would be wrong."""
+    assert refusal("a.html", "<title>Pump</title><body><script>draw()</script></body>") is ParseCode.NO_TEXT
 
 
 def test_html_links_stand_on_their_line() -> None:

@@ -79,7 +79,8 @@ def test_server_learns_where_an_original_belongs_and_nothing_of_our_text(reading
     ("name", "state", "counts"),
     [
         ("report.docx", "exact", {"exact": 37}),
-        ("deck.pptx", "partial", {"exact": 22, "partial": 1, "no_text": 1}),
+        ("deck.pptx", "exact", {"exact": 23, "no_text": 1}),
+        ("manual.html", "partial", {"exact": 29, "partial": 4}),
     ],
 )
 def test_row_says_how_exactly_its_passages_are_placed(
@@ -94,18 +95,19 @@ def test_row_says_how_exactly_its_passages_are_placed(
 
 
 def test_passage_that_is_found_in_part_is_degraded_and_quotes_our_file_only(reading: Remote) -> None:
-    """The numbers of a chart stand in no text of ours."""
-    _put(reading, "deck.pptx")
+    """The page hides a block; what it says is shown to nobody."""
+    _put(reading, "manual.html")
     reading.level()
 
-    hit = next(each for each in reading.vault.search("category output north 1.5 south 2.5") if "Q0704" in each.quote)
+    hit = next(each for each in reading.vault.search("invisible div words return x * 1") if "x * 1" in each.quote)
 
     body = hit.locator.to_json(url="")
-    ours = recorded()["deck.pptx"].parsed()
+    ours = recorded()["manual.html"].parsed()
     assert ours is not None
     assert (body["mapState"], body["locatorDegraded"]) == ("partial", True)
-    assert body["slides"] == [{"n": 9, "shapes": [], "notes": False}]
+    assert body["sectionPath"] == ["1 the delivery notes & more", "1.3 the audit group"]
     assert "charRange" not in body
+    assert "invisible" not in hit.quote
     assert hit.quote in ours.text
 
 
@@ -331,9 +333,9 @@ def test_files_are_left_as_they_are(reading: Remote) -> None:
 
 
 def test_degraded_references_open_and_have_surroundings_as_any_other(reading: Remote) -> None:
-    """An exact one, one of a slide with a chart, and one of a scan that only the server could read."""
+    """An exact one, one of a page that hides words, and one of a scan that only the server could read."""
     _put(reading, "report.docx")
-    _put(reading, "deck.pptx")
+    _put(reading, "manual.html")
     _put(reading, "scanned.pdf")
     digest = hashlib.md5(recorded()["scanned.pdf"].body, usedforsecurity=False).hexdigest()
     words = "The bridge over the canal is closed on Sundays."
@@ -349,7 +351,7 @@ def test_degraded_references_open_and_have_surroundings_as_any_other(reading: Re
         return found
 
     states = set()
-    for query in ("annual maintenance", "category output north", "bridge canal"):
+    for query in ("annual maintenance", "invisible div words", "bridge canal"):
         for result in call("search", query=query, topK=5)["results"]:
             states.add(result["mapState"])
             opened = call("open-reference", token=result["openReference"])
@@ -357,7 +359,7 @@ def test_degraded_references_open_and_have_surroundings_as_any_other(reading: Re
             assert words not in str(opened) + str(result)
         assert call("query", question=query)["schema"] == "mnote.knowledge_rag.query_result.v1"
     assert states == {"exact", "partial", "none"}
-    for name in ("report.docx", "deck.pptx", "scanned.pdf"):
+    for name in ("report.docx", "manual.html", "scanned.pdf"):
         row = reading.vault.row(name)
         for tab in ("overview", "text", "chunks", "processing"):
             page = client.get(reverse("knowledge:document", args=[reading.kb.pk, row.pk]), {"tab": tab})

@@ -111,23 +111,23 @@ def test_drawer_and_api_say_how_exactly_passages_are_placed(vault: Vault, stub: 
     teach(stub.world)
     move_to(vault, profile_of(stub))
     KnowledgeBase.objects.update(parsed_by="provider")
-    vault.write("deck.pptx", recorded()["deck.pptx"].body)
+    vault.write("manual.html", recorded()["manual.html"].body)
     vault.write("report.docx", recorded()["report.docx"].body)
     level(vault.kb)
     client = vault.people.client("alice")
 
-    row = vault.row("deck.pptx")
+    row = vault.row("manual.html")
     drawer = client.get(reverse("knowledge:document", args=[vault.kb.pk, row.pk])).text
     exact = client.get(reverse("knowledge:document", args=[vault.kb.pk, vault.row("report.docx").pk])).text
     shape = client.get(f"/api/knowledge/sources/{row.pk}").json()["places"]
 
     assert "Some passages open without an exact place." in drawer
-    assert "22 of 23 exact" in drawer
+    assert "29 of 33 exact" in drawer
     assert "Every passage opens at its exact place." in exact
     assert shape == {
         "mapState": "partial",
         "sentence": "Some passages open without an exact place.",
-        "counts": {"exact": 22, "no_text": 1, "partial": 1},
+        "counts": {"exact": 29, "partial": 4},
     }
 
 
