@@ -14,6 +14,7 @@ MODELS: Mapping[str, tuple[Promise, Promise]] = {
     "kbcount": (_("count"), _("counts")),
     "providerprofile": (_("provider profile"), _("provider profiles")),
     "providerdeletion": (_("deletion at a provider"), _("deletions at providers")),
+    "providertagging": (_("tagging at a provider"), _("taggings at providers")),
     "provideroutage": (_("provider outage"), _("provider outages")),
     "source": (_("source"), _("sources")),
     "syncrun": (_("sync run"), _("sync runs")),

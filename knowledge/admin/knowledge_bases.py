@@ -75,6 +75,6 @@ def _words(found: Report) -> str:
     text = gettext(
         "%(held)d documents in the index, %(ghosts)d that nobody wants, %(twins)d held twice, %(returned)d that came"
         " back after their removal, %(foreign)d that are not ours, %(lost)d listed but not there, %(short)d with"
-        " missing passages, %(unmapped)d whose passages have no places."
+        " missing passages, %(unmapped)d whose passages have no places, %(mistagged)d with other tags there."
     )
     return text % found.as_json()

@@ -9,6 +9,7 @@ from knowledge.models.documents import (
     Exclusion,
     IndexStatus,
     ProviderDeletion,
+    ProviderTagging,
     ReasonClass,
     RevisionCounter,
 )
@@ -20,5 +21,6 @@ from knowledge.models.sources import Disappearance, Source, SyncMode, SyncOutcom
 __all__ = [
     "ArtifactKind", "DerivedArtifact", "Disappearance", "Document", "DocumentEvent", "DocumentTag", "Exclusion",
     "IndexStatus", "KBCount", "KnowledgeBase", "Pin", "ProviderDeletion", "ProviderKind", "ProviderOutage",
-    "ProviderProfile", "Reader", "ReasonClass", "RevisionCounter", "Source", "SyncMode", "SyncOutcome", "SyncRun",
+    "ProviderProfile", "ProviderTagging", "Reader", "ReasonClass", "RevisionCounter", "Source", "SyncMode",
+    "SyncOutcome", "SyncRun",
 ]  # fmt: skip

@@ -191,6 +191,25 @@ class ProviderDeletion(models.Model):
         indexes = [models.Index(fields=["next_try_at"], name="provider_deletion_due")]
 
 
+class ProviderTagging(models.Model):
+    """A provider document whose tags are to become those of its rows, until the provider has taken them. `asked_at`
+    tells a wish that came while an earlier one was being fulfilled from that one."""
+
+    kb = models.ForeignKey(KnowledgeBase, on_delete=models.CASCADE, related_name="provider_taggings")
+    provider_knowledge_id = models.CharField(max_length=80)
+    asked_at = models.DateTimeField()
+    next_try_at = models.DateTimeField()
+    attempts = models.PositiveIntegerField(default=0)
+    reason_code = models.CharField(max_length=60, blank=True)
+
+    class Meta:
+        db_table = "mnote_provider_taggings"
+        constraints = [
+            models.UniqueConstraint(fields=["kb", "provider_knowledge_id"], name="provider_tagging_once"),
+        ]
+        indexes = [models.Index(fields=["next_try_at"], name="provider_tagging_due")]
+
+
 class RevisionCounter(models.Model):
     """One row per workspace: the last `rev` handed out. Taken inside the transaction that writes the documents."""
 

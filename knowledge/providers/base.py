@@ -83,7 +83,7 @@ class DocumentState:
 
     With phase FAILED, `error_code` says why and `retryable` whether ingesting it again may help, the file unchanged.
     `document_id` is the registry row it was sent for, "" for one that others put there, None where it is not told;
-    `content_key` is equal for equal contents.
+    `content_key` is equal for equal contents; `tags` are those it carries there, None where they are not told.
     """
 
     provider_document_id: ProviderDocumentId
@@ -95,6 +95,7 @@ class DocumentState:
     retryable: bool = False
     document_id: str | None = None
     content_key: str = ""
+    tags: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,15 @@ from django.utils import timezone
 from knowledge.models import Document, DocumentTag, IndexStatus, KnowledgeBase, ProviderKind
 from knowledge.reasons import reason_for
 from knowledge.selectors.document_lists import Filters, matching_documents
-from knowledge.services import documents, provider_outages, registry, revisions, stopping, withdrawing
+from knowledge.services import (
+    documents,
+    provider_outages,
+    provider_tags,
+    registry,
+    revisions,
+    stopping,
+    withdrawing,
+)
 from mnote.exceptions import Invalid
 from mnote.models import Job, Role
 from mnote.principals import Principal
@@ -161,7 +169,7 @@ def change_tags(
     access.require_role(principal, kb.workspace, Role.CURATOR)
     added, removed = clean_tags(add), clean_tags(remove)
     ids, passed_over = _split(principal, kb, selection, Action.TAGS)
-    count = sum(_tag(batch, added, removed) for batch in registry.batches(ids, _BATCH))
+    count = sum(_tag(kb, batch, added, removed) for batch in registry.batches(ids, _BATCH))
     if count:
         audit.record(
             principal=principal, action="source.tags", workspace=kb.workspace, kb_id=kb.id, target=kb.name,
@@ -237,7 +245,7 @@ def _write(kb: KnowledgeBase, ids: Sequence[str], fitting: frozenset[IndexStatus
         return Document.objects.filter(pk__in=[row.pk for row in rows]).update(**state)
 
 
-def _tag(ids: Sequence[str], added: Sequence[str], removed: Sequence[str]) -> int:
+def _tag(kb: KnowledgeBase, ids: Sequence[str], added: Sequence[str], removed: Sequence[str]) -> int:
     """Change the tags of one batch; return how many documents have other tags now."""
     with transaction.atomic():
         rows = list(Document.objects.filter(pk__in=ids).only("pk", "workspace_id", "tags_json"))
@@ -250,6 +258,8 @@ def _tag(ids: Sequence[str], added: Sequence[str], removed: Sequence[str]) -> in
         )
         for row, tags in changed:
             documents.update(document=row, tags_json=tags)
+        if provider_tags.wish_for(kb=kb, document_ids=touched):
+            registry.request_work(kb)
     return len(changed)
 
 

@@ -10,7 +10,7 @@ from django.db.models import Min, Q
 from django.utils import timezone
 
 from knowledge.models import Document, IndexStatus, KnowledgeBase
-from knowledge.services import documents, dropping, pending, revisions
+from knowledge.services import documents, dropping, pending, provider_tags, revisions
 
 #: How long a worker may hold a document before it is taken for dead.
 LEASE = timedelta(minutes=10)
@@ -73,10 +73,10 @@ def release_lost() -> int:
 
 def next_due(kb: KnowledgeBase) -> datetime | None:
     """Return when the first of the documents that must wait may be tried again, when the provider is to be asked for
-    one that it has, or for a deletion; None when there is none of these."""
+    one that it has, or for a deletion, or told tags; None when there is none of these."""
     waiting = Document.objects.filter(kb=kb, index_status=IndexStatus.QUEUED, next_try_at__isnull=False)
     first: datetime | None = waiting.aggregate(first=Min("next_try_at"))["first"]
-    moments = (first, pending.next_due(kb), dropping.next_due(kb))
+    moments = (first, pending.next_due(kb), dropping.next_due(kb), provider_tags.next_due(kb))
     return min((each for each in moments if each is not None), default=None)
 
 

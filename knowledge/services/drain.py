@@ -12,7 +12,16 @@ from django.utils import timezone
 
 from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderKind
 from knowledge.selectors.provider_outages import waits_now
-from knowledge.services import claims, documents, dropping, following, pending, provider_outages, registry
+from knowledge.services import (
+    claims,
+    documents,
+    dropping,
+    following,
+    pending,
+    provider_outages,
+    provider_tags,
+    registry,
+)
 from knowledge.services.ingest import Tally, follow, ingest
 from knowledge.services.outages import Outage
 
@@ -51,6 +60,7 @@ def drain(*, kb: KnowledgeBase, worker: str, beat: Beat = lambda **_: None) -> D
     while not is_out and time.monotonic() < ends and _is_open(kb, ends):
         beat(indexed=tally.indexed, failed=tally.failed)
         dropping.finish_deletions(kb=kb)
+        provider_tags.finish(kb=kb)
         claimed = claims.claim(kb=kb, worker=worker, limit=limit, without_roots=tally.gone_roots)
         if claimed:
             is_out = not _ingest(kb, worker, claimed, tally, beat)
@@ -87,7 +97,8 @@ def _drained(kb: KnowledgeBase, tally: Tally, *, is_out: bool) -> Drained:
 def restart_waiting() -> int:
     """Ring for every knowledge base that has documents to work on, e.g. after a restart or a back-off."""
     live = KnowledgeBase.objects.filter(archived_at__isnull=True, paused_at__isnull=True)
-    has_work = Q(documents__index_status=IndexStatus.QUEUED) | Q(pk__in=pending.kbs_due()) | dropping.deletions_due()
+    has_work = Q(documents__index_status=IndexStatus.QUEUED) | Q(pk__in=pending.kbs_due())
+    has_work |= dropping.deletions_due() | provider_tags.tags_due()
     waiting = live.exclude(waits_now()).filter(has_work).distinct()
     count = 0
     for kb in waiting.select_related("workspace"):

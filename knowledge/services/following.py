@@ -19,7 +19,7 @@ from knowledge.providers.base import (
     ProviderDocumentId,
     ProviderError,
 )
-from knowledge.services import documents, dropping, mapping, outages, pending, provider_outages
+from knowledge.services import documents, dropping, mapping, outages, pending, provider_outages, provider_tags
 from knowledge.services.dropping import kb_ref
 from knowledge.services.outages import Outage
 
@@ -156,6 +156,8 @@ def _take_place(kb: KnowledgeBase, before: str | None, row: Document) -> bool:
     """New versions first, old ones go last. Returns False when the row went on to something else meanwhile."""
     if before is None:
         return False
+    if provider_tags.wish_for(kb=kb, document_ids=[row.pk], only_tagged=True):
+        provider_tags.wish(kb=kb, provider_document_ids=[before])  # others may share it, without these tags
     if before != row.pending_knowledge_id:
         dropping.drop_provider_document(kb=kb, provider_document_id=before)
     return True

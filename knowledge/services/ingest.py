@@ -34,7 +34,17 @@ from knowledge.providers.base import (
     TakesMany,
 )
 from knowledge.providers.originals import Original as Handover
-from knowledge.services import artifacts, documents, following, mapping, originals, pending, reminting, rereading
+from knowledge.services import (
+    artifacts,
+    documents,
+    following,
+    mapping,
+    originals,
+    pending,
+    provider_tags,
+    reminting,
+    rereading,
+)
 from knowledge.services.artifacts import Derived
 from knowledge.services.documents import Indexed, Step
 from knowledge.services.dropping import drop_provider_document, kb_ref, referring
@@ -254,6 +264,7 @@ class _Batch:
         before = {each.document.id: _held_before(each.document) for each in indexed}
         finished = documents.finish(worker=self.worker, outcomes=indexed)
         done = [each for each in indexed if each.document.id in finished]
+        provider_tags.wish_for(kb=self.kb, document_ids=finished, only_tagged=True)
         for each in indexed:
             if each.document.id not in finished:
                 self._drop(each.provider_document_id)

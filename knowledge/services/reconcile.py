@@ -10,9 +10,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from knowledge.models import Document, IndexStatus, KnowledgeBase
+from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderTagging
 from knowledge.providers.base import DocumentPhase, DocumentState
-from knowledge.services import documents, dropping, mapping, registry
+from knowledge.services import documents, dropping, mapping, provider_tags, registry
 from knowledge.services.dropping import kb_ref
 from knowledge.services.providers import provider_of
 from mnote.models import Job
@@ -31,9 +31,10 @@ class Report:
     """Held by the provider and wanted by no row: `ghosts`; of these `twins` hold the text of a document that is wanted
     as well, `returned` had been removed. `foreign`: put there by others, never touched. `lost`: believed indexed, not
     held, or not in order there. `short`: fewer passages held than counted. `unmapped`: read by the provider, and it is
-    not known (any more) where its passages stand.
+    not known (any more) where its passages stand. `mistagged`: it carries other tags there than its rows here.
 
-    With repair, ghosts are deleted (until the provider confirms it) and lost, short and unmapped ones are queued again.
+    With repair, ghosts are deleted (until the provider confirms it), lost, short and unmapped ones are queued again,
+    and the provider is told the tags of the mistagged.
     """
 
     held: int
@@ -45,14 +46,15 @@ class Report:
     returned: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
     unmapped: tuple[str, ...] = ()
+    mistagged: tuple[str, ...] = ()
 
     @property
     def is_level(self) -> bool:
-        return not (self.ghosts or self.lost or self.short or self.foreign or self.unmapped)
+        return not (self.ghosts or self.lost or self.short or self.foreign or self.unmapped or self.mistagged)
 
     def as_json(self) -> dict[str, Any]:
         body = asdict(self)
-        names = ("ghosts", "twins", "returned", "foreign", "lost", "short", "unmapped")
+        names = ("ghosts", "twins", "returned", "foreign", "lost", "short", "unmapped", "mistagged")
         return body | {name: len(body[name]) for name in names}
 
 
@@ -63,6 +65,7 @@ def reconcile(*, kb: KnowledgeBase, repair: bool) -> Report:
     held = {str(state.provider_document_id): state for state in listed if state.phase not in _AWAY}
     rows = list(kb.documents.exclude(index_status=IndexStatus.SKIPPED))
     found = _Comparison(held, rows)
+    found.mistagged = _mistagged(kb, found)
     if repair:
         _repair(kb, found)
     return found.report(repaired=repair)
@@ -100,6 +103,17 @@ class _Comparison:
         self.short = [row for row in indexed if row not in self.lost and self._is_short(row)]
         whole = {row.id for row in indexed} - {row.id for row in (*self.lost, *self.short)}
         self.unmapped = mapping.unmapped(row for row in indexed if row.id in whole)
+        self.whole = [row for row in indexed if row.id in whole]
+        self.mistagged: list[Document] = []
+        self._tags: dict[str, set[str]] = defaultdict(set)
+        for row in by_id.values():
+            if row.deleted_at is None:
+                for each in {row.provider_knowledge_id, row.pending_knowledge_id}:
+                    self._tags[each].update(str(tag) for tag in row.tags_json)
+
+    def carries_other_tags(self, provider_document_id: str) -> bool:
+        tags = self.held[provider_document_id].tags
+        return tags is not None and tags != self._tags[provider_document_id]
 
     def report(self, *, repaired: bool) -> Report:
         return Report(
@@ -111,6 +125,7 @@ class _Comparison:
             lost=tuple(row.source_path for row in self.lost),
             short=tuple(row.source_path for row in self.short),
             unmapped=tuple(row.source_path for row in self.unmapped),
+            mistagged=tuple(row.source_path for row in self.mistagged),
             repaired=repaired,
         )
 
@@ -130,11 +145,19 @@ class _Comparison:
         return state is not None and state.chunk_count is not None and state.chunk_count < row.chunk_count
 
 
+def _mistagged(kb: KnowledgeBase, found: _Comparison) -> list[Document]:
+    """Return the rows whose provider documents carry other tags; of those without tags, where it was to be told so."""
+    told = set(ProviderTagging.objects.filter(kb=kb).values_list("provider_knowledge_id", flat=True))
+    rows = [row for row in found.whole if row.tags_json or row.provider_knowledge_id in told]
+    return [row for row in rows if found.carries_other_tags(row.provider_knowledge_id)]
+
+
 def _repair(kb: KnowledgeBase, found: _Comparison) -> None:
     for ghost in found.ghosts:
         dropping.drop_provider_document(kb=kb, provider_document_id=ghost)
     broken = [*found.lost, *found.short, *found.unmapped]
     if broken:
         documents.requeue(documents=broken)
-    if broken or found.ghosts:
+    is_told = provider_tags.wish_for(kb=kb, document_ids=[row.id for row in found.mistagged])
+    if broken or found.ghosts or is_told:
         registry.request_work(kb)

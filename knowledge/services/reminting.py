@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from knowledge import ids
-from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderDeletion
+from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderDeletion, ProviderTagging
 from knowledge.services import documents, revisions
 from knowledge.services.documents import NO_REASON
 from knowledge.services.pending import NOTHING_PENDING, WITH_PROVIDER
@@ -41,6 +41,7 @@ def remint(*, kb: KnowledgeBase) -> bool:
 def _forget_index(kb: KnowledgeBase, new_id: str) -> None:
     """What is held by a worker or failed for its own reasons stays as it is, without its index entry."""
     ProviderDeletion.objects.filter(kb=kb).delete()
+    ProviderTagging.objects.filter(kb=kb).delete()
     rows = Document.objects.filter(kb=kb)
     again = rows.filter(index_status__in=_INDEXED) | rows.filter(WITH_PROVIDER)
     queued = list(again.values_list("pk", flat=True))

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from knowledge.models import Disappearance, Document, IndexStatus, KnowledgeBase
-from knowledge.services import artifacts, documents, pending
+from knowledge.services import artifacts, documents, pending, provider_tags
 from knowledge.services.ingest import drop_provider_document, kb_ref
 from knowledge.services.providers import provider_of
 
@@ -27,8 +27,9 @@ def remove(*, documents_to_remove: Iterable[Document], code: str, beat: Callable
         beat(removed=count)
         held = {document.provider_knowledge_id, pending.forget(document)} - {""}
         documents.mark_deleted(document=document, code=code)
-        for each in held:
-            drop_provider_document(kb=document.kb, provider_document_id=each)
+        kept = [each for each in held if not drop_provider_document(kb=document.kb, provider_document_id=each)]
+        if document.tags_json:  # other rows may share it, without these tags
+            provider_tags.wish(kb=document.kb, provider_document_ids=kept)
         count += 1
     return count
 

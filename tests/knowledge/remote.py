@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from knowledge.models import Document, KnowledgeBase, ProviderDeletion, ProviderOutage
+from knowledge.models import Document, KnowledgeBase, ProviderDeletion, ProviderOutage, ProviderTagging
 from knowledge.providers.base import KBRef
 from knowledge.providers.weknora.config import Pace, WeKnoraConfig
 from knowledge.providers.weknora.limiter import Limiter, MemoryLimiter
@@ -60,6 +60,7 @@ class Remote:
         now = timezone.now()
         Document.objects.filter(next_try_at__gt=now).update(next_try_at=now)
         ProviderDeletion.objects.update(next_try_at=now)
+        ProviderTagging.objects.update(next_try_at=now)
         ProviderOutage.objects.update(until=None)
         drain.drain(kb=self.kb, worker=worker)
 

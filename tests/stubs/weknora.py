@@ -14,7 +14,15 @@ from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.stubs import weknora_documents, weknora_kbs, weknora_passages, weknora_search, weknora_system, weknora_work
+from tests.stubs import (
+    weknora_documents,
+    weknora_kbs,
+    weknora_passages,
+    weknora_search,
+    weknora_system,
+    weknora_tags,
+    weknora_work,
+)
 from tests.stubs.weknora_cuts import cut
 from tests.stubs.weknora_replies import Ask, Refused, Reply, gate, no_route
 from tests.stubs.weknora_world import Key, Model, World
@@ -46,6 +54,11 @@ ROUTES = [
     _route("POST", "/knowledge-bases/{kb}/knowledge/file", "ingest", weknora_documents.upload),
     _route("GET", "/knowledge-bases/{kb}/knowledge", "retrieve", weknora_documents.list_documents),
     _route("POST", "/knowledge-bases/{kb}/hybrid-search", "retrieve", weknora_search.hybrid_search),
+    _route("GET", "/knowledge-bases/{kb}/tags", "retrieve", weknora_tags.list_tags),
+    _route("POST", "/knowledge-bases/{kb}/tags", "ingest", weknora_tags.create_tag),
+    _route("PUT", "/knowledge-bases/{kb}/tags/{tag}", "ingest", weknora_tags.put_tag),
+    _route("DELETE", "/knowledge-bases/{kb}/tags/{tag}", "ingest", weknora_tags.delete_tag),
+    _route("PUT", "/knowledge/tags", "ingest", weknora_tags.put_documents),
     _route("GET", "/knowledge/batch", "retrieve", weknora_documents.batch),
     _route("GET", "/knowledge/{document}", "retrieve", weknora_documents.get_document),
     _route("DELETE", "/knowledge/{document}", "ingest", weknora_documents.delete),

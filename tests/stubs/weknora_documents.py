@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.stubs.weknora_kbs import seen_kb
 from tests.stubs.weknora_replies import Ask, FilePart, Refused, Reply, failure, not_found, page, paging, reply, success
+from tests.stubs.weknora_tags import tags_of
 from tests.stubs.weknora_work import enqueue, look, passages_of
 from tests.stubs.weknora_world import CANCELLED, KB, Document, World, stamp
 
@@ -45,10 +46,12 @@ def upload(world: World, ask: Ask) -> Reply:
     world.documents[document.id] = document
     enqueue(world, document)
     tag_ids = [each for each in fields.get("tag_ids", "").split(",") if each]
-    if tag_ids:  # the row stays, and nobody works on it
+    unknown = [each for each in tag_ids if each not in world.tags or world.tags[each].kb_id != kb.id]
+    if unknown:  # the row stays, and nobody works on it
         document.steps.clear()
-        return failure(400, 1000, f"标签 {tag_ids[0]} 不存在")
-    return success(view(document))
+        return failure(400, 1000, f"标签 {unknown[0]} 不存在")
+    document.tags = tag_ids
+    return success(_tagged(world, document))
 
 
 def list_documents(world: World, ask: Ask) -> Reply:
@@ -61,7 +64,7 @@ def list_documents(world: World, ask: Ask) -> Reply:
     rows = [row for row in rows if part in row.name.lower()]
     world.random.shuffle(rows)  # equal times come in any order
     rows.sort(key=lambda row: row.created_at, reverse=True)
-    return page([view(row) for row in rows], at=at, size=size)
+    return page([_tagged(world, row) for row in rows], at=at, size=size)
 
 
 def batch(world: World, ask: Ask) -> Reply:
@@ -79,7 +82,7 @@ def batch(world: World, ask: Ask) -> Reply:
 
 def get_document(world: World, ask: Ask) -> Reply:
     look(world)
-    return success(view(seen_document(world, ask)))
+    return success(_tagged(world, seen_document(world, ask)))
 
 
 def reparse(world: World, ask: Ask) -> Reply:
@@ -130,7 +133,12 @@ def seen_document(world: World, ask: Ask) -> Document:
     return document
 
 
+def _tagged(world: World, document: Document) -> dict[str, Any]:
+    return view(document) | {"tags": tags_of(world, document)}
+
+
 def view(document: Document) -> dict[str, Any]:
+    """Without its tags, as batches show it."""
     in_finalizing = document.status == "finalizing"
     return {
         "id": document.id,

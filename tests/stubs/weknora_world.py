@@ -116,6 +116,20 @@ class Document:
         return self.status in ("pending", "processing", "finalizing")
 
 
+@dataclass(slots=True, kw_only=True)
+class Tag:
+    """A tag of one knowledge base; documents carry it by its id."""
+
+    id: str
+    seq: int
+    kb_id: str
+    tenant: int
+    name: str
+    color: str
+    sort_order: int
+    created_at: datetime
+
+
 #: Cuts a text into (index, start, end, content, breadcrumb).
 Splitter = Callable[[str, Mapping[str, Any]], Sequence[tuple[int, int, int, str, str]]]
 
@@ -131,6 +145,7 @@ class World:
     models: dict[str, Model] = field(default_factory=dict)
     kbs: dict[str, KB] = field(default_factory=dict)
     documents: dict[str, Document] = field(default_factory=dict)
+    tags: dict[str, Tag] = field(default_factory=dict)
     #: Passages of a content as a live server cut them, by MD5 of the bytes; others are cut by `split`.
     recorded: dict[str, Sequence[tuple[int, int, int, str, str]]] = field(default_factory=dict)
     quota: int | None = None
@@ -170,6 +185,9 @@ class World:
 
     def documents_of(self, kb_id: str) -> list[Document]:
         return [each for each in self.documents.values() if each.kb_id == kb_id]
+
+    def tag_names(self, document: Document) -> set[str]:
+        return {self.tags[each].name for each in document.tags}
 
 
 def stamp(moment: datetime | None) -> str | None:

@@ -38,12 +38,14 @@ def states(connection: Connection, kb: KBRef, ids: Sequence[ProviderDocumentId])
 
 
 def all_states(connection: Connection, kb: KBRef) -> list[DocumentState]:
-    """Return the states of all documents of a KB as their rows tell them; passages are not counted."""
+    """Return the states of all documents of a KB as their rows tell them, with their tags: only lists hold these.
+    Passages are not counted."""
     try:
         rows = _all_rows(connection, kb)
     except NotThere:
         return []
-    return [plain_state(row, now=connection.now, pace=connection.pace) for row in rows]
+    plain = [plain_state(row, now=connection.now, pace=connection.pace) for row in rows]
+    return [replace(state, tags=row.tags) for state, row in zip(plain, rows, strict=True)]
 
 
 def _states(connection: Connection, rows: Sequence[DocumentRow]) -> dict[str, DocumentState]:

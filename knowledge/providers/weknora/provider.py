@@ -4,7 +4,7 @@ Its words end in this package."""
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -28,7 +28,17 @@ from knowledge.providers.base import (
     SearchRequest,
     Stage,
 )
-from knowledge.providers.weknora import checking, conversion, deletion, passages, polling, search, timeline, uploads
+from knowledge.providers.weknora import (
+    checking,
+    conversion,
+    deletion,
+    passages,
+    polling,
+    search,
+    tagging,
+    timeline,
+    uploads,
+)
 from knowledge.providers.weknora.config import WeKnoraConfig
 from knowledge.providers.weknora.connection import Connection
 from knowledge.providers.weknora.errors import KeyLimited, ModelMissing, NotThere, OutOfScope
@@ -155,6 +165,9 @@ class WeKnoraProvider:
             return
         with self._connection.turn(row.content_key):
             deletion.delete(self._connection, row)
+
+    def set_tags(self, kb: KBRef, tags: Mapping[ProviderDocumentId, Sequence[str]]) -> None:
+        tagging.set_tags(self._connection, kb, tags)
 
     def delete_kb(self, kb: KBRef) -> None:
         self._kbs.delete(kb)

@@ -22,7 +22,8 @@ _MATCH_TYPES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentRow:
-    """A document of the server ("knowledge"). `file_hash` is the MD5 of the bytes. `error` is for recognising only."""
+    """A document of the server ("knowledge"). `file_hash` is the MD5 of the bytes. `error` is for recognising only.
+    `tags` is empty in answers that leave tags out."""
 
     id: str
     kb_id: str
@@ -34,6 +35,7 @@ class DocumentRow:
     file_size: int
     error: str = field(repr=False)
     metadata: Mapping[str, str]
+    tags: frozenset[str]
     created_at: datetime | None
     updated_at: datetime | None
     processed_at: datetime | None
@@ -56,6 +58,14 @@ class KBRow:
     name: str
     embedding_model_id: str
     cuts_twice: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagRow:
+    """A tag of a knowledge base."""
+
+    id: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +134,7 @@ def document_row(value: Any) -> DocumentRow:
         file_size=_number(row.get("file_size")),
         error=_text(row.get("error_message")),
         metadata=_strings(row.get("metadata")),
+        tags=frozenset(_text(each.get("name")) for each in row.get("tags") or () if isinstance(each, dict)),
         created_at=moment(row.get("created_at")),
         updated_at=moment(row.get("updated_at")),
         processed_at=moment(row.get("processed_at")),
@@ -139,6 +150,11 @@ def kb_row(value: Any) -> KBRow:
         embedding_model_id=_text(row.get("embedding_model_id")),
         cuts_twice=isinstance(chunking, dict) and bool(chunking.get("enable_parent_child")),
     )
+
+
+def tag_row(value: Any) -> TagRow:
+    row = _object(value, "a tag")
+    return TagRow(id=_id(row), name=_text(row.get("name")))
 
 
 def chunk_row(value: Any) -> ChunkRow:

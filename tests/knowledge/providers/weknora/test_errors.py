@@ -52,6 +52,10 @@ EXPECTED: dict[str, type[ProviderError]] = {
     "search-embedder-down": errors.EmbedderUnavailable,
     "P16-copy-new": errors.ServerError,
     "cancel-completed": ProviderRejected,
+    "tags-create-dup": ProviderRejected,
+    "tags-create-blank": ProviderRejected,
+    "tags-put-doc-tags-unknown-tag": ProviderRejected,
+    "tags-put-doc-tags-unknown-doc": errors.OutOfScope,
 }
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import requests
 
+from knowledge.providers.weknora.client import NOBODY
 from tests.knowledge.providers.weknora.desk import recorded_exchanges
 from tests.stubs.weknora import WeKnoraStub
 from tests.stubs.weknora_work import passages_of
-from tests.stubs.weknora_world import COLLISION, EMBEDDER_TEXTS, KB, READER_DOWN, RESTARTED, Document
+from tests.stubs.weknora_world import COLLISION, EMBEDDER_TEXTS, KB, READER_DOWN, RESTARTED, Document, Tag
 
 _ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 #: Requests whose object is not there.
@@ -51,11 +52,13 @@ def _furnish(stub: WeKnoraStub, recorded: dict[str, Any]) -> None:
     probe, path = recorded["probe"], recorded["path"]
     stub.world.is_frozen, stub.world.has_reader = True, False
     creates = recorded["method"] == "POST" and path.endswith("/knowledge-bases") and probe != "kb-create-same-id"
-    if not creates and not _ABSENT.search(probe):
+    if not creates and (recorded["file"] == "tags" or not _ABSENT.search(probe)):
         found = re.search(rf"(?:knowledge-bases|config)/({_ID})", path)
         kb = _add_kb(stub, found[1] if found else "11111111-1111-4111-8111-111111111111")
         for document_id in re.findall(rf"(?:knowledge/|chunks/|ids=)({_ID})", path):
             _add_document(stub, kb, document_id, recorded)
+    if recorded["file"] == "tags" and stub.world.kbs:
+        _tagged(stub, recorded)
     _SPECIAL.get(probe, lambda _stub, _recorded: None)(stub, recorded)
 
 
@@ -228,6 +231,33 @@ def _platform(stub: WeKnoraStub, recorded: dict[str, Any]) -> None:
 
 def _vector_rights(stub: WeKnoraStub, recorded: dict[str, Any]) -> None:
     stub.world.keys[stub.key].rights |= {"manage_vector_stores"}
+
+
+def _tagged(stub: WeKnoraStub, recorded: dict[str, Any]) -> None:
+    """All that is named in the request: a knowledge base, documents, tags; documents carry the tags of the answer."""
+    body = recorded["request_body"] if isinstance(recorded["request_body"], dict) else {}
+    kb = next(iter(stub.world.kbs.values()))
+    if "kb_id" in body:
+        kb = _add_kb(stub, body["kb_id"])
+    for document_id in body.get("updates", ()):
+        if document_id != NOBODY:
+            _add_document(stub, kb, document_id, recorded)
+    named = re.findall(_ID, recorded["path"].partition("/tags/")[2] + str(body.get("updates", "")))
+    shown = _row(recorded["response_body"]).get("tags") or []
+    wanted = body.get("multipart/form-data", {}).get("tag_ids", "").split(",")
+    for tag_id in {*named, *wanted, *(each["id"] for each in shown)} - {NOBODY, "", *stub.world.documents}:
+        _add_tag(stub, kb, tag_id, f"tag {tag_id}")
+    if recorded["probe"] in ("tags-create-dup", "tags-list-kw"):
+        _add_tag(stub, kb, "33333333-3333-4333-8333-333333333333", "nl")
+    if recorded["probe"] in ("tags-get", "tags-batch-tags", "tags-del-in-use", "tags-del-force"):
+        for document in stub.world.documents.values() or [_add_document(stub, kb, "doc", recorded)]:
+            document.tags = list(stub.world.tags)
+
+
+def _add_tag(stub: WeKnoraStub, kb: KB, tag_id: str, name: str) -> None:
+    at = stub.world.now()
+    facts = {"kb_id": kb.id, "tenant": kb.tenant, "color": "", "sort_order": 0, "created_at": at}
+    stub.world.tags[tag_id] = Tag(id=tag_id, seq=len(stub.world.tags) + 1, name=name, **facts)
 
 
 _SPECIAL: dict[str, Callable[[WeKnoraStub, dict[str, Any]], None]] = {

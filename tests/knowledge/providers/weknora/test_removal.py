@@ -33,6 +33,9 @@ _HARMLESS = {
     "POST /api/v1/knowledge/ID/reparse",
     "POST /api/v1/knowledge/ID/cancel-parse",
     "DELETE /api/v1/knowledge/ID",
+    "GET /api/v1/knowledge-bases/ID/tags",
+    "POST /api/v1/knowledge-bases/ID/tags",
+    "PUT /api/v1/knowledge/tags",
     "GET /api/v1/chunks/ID",
     "GET /api/v1/chunks/by-id/ID",
 }
@@ -209,15 +212,18 @@ def test_cancel_that_did_not_last_is_told_by_the_next_look(bench: Bench, kb: KBR
 
 
 def test_calls_that_kill_the_server_are_never_made(bench: Bench, kb: KBRef, stub: WeKnoraStub) -> None:
-    """T1, T13, T39, T46: copy, move, pin, forced tag deletions; info only in a check."""
+    """T1, T13, T46: copy, move, pin; info only in a check. T39: tags are replaced and never deleted."""
     document = bench.add(kb, NOTE)
+    bench.provider.set_tags(kb, {document: ["a"]})
+    bench.provider.set_tags(kb, {document: []})
     bench.found(kb, "tomatoes")
     bench.provider.reparse(kb, document)
     bench.provider.status()
     bench.provider.delete_kb(kb)
 
     paths = " ".join(each.target for each in stub.asked)
-    assert not any(word in paths for word in ("copy", "move", "pin", "tags", "clear", "manual", "url", "system/info"))
+    assert not any(word in paths for word in ("copy", "move", "pin", "force", "clear", "manual", "url", "system/info"))
+    assert [each for each in stub.calls("DELETE", "") if "/tags" in each.target] == []
 
 
 def test_whole_life_of_a_document_takes_a_few_harmless_calls_only(desk: Desk, bench: Bench, stub: WeKnoraStub) -> None:
@@ -229,6 +235,7 @@ def test_whole_life_of_a_document_takes_a_few_harmless_calls_only(desk: Desk, be
     bench.provider.chunks(kb, document, offset=0, limit=10)
     bench.provider.timeline(kb, document)
     bench.provider.list_documents(kb)
+    bench.provider.set_tags(kb, {document: ["a"]})
     bench.provider.cancel(kb, document)
     bench.provider.reparse(kb, document)
     bench.provider.delete_document(kb, document)
@@ -237,5 +244,5 @@ def test_whole_life_of_a_document_takes_a_few_harmless_calls_only(desk: Desk, be
     calls = {re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID", f"{each.method} {each.target.partition('?')[0]}")
              for each in stub.asked}  # fmt: skip
     assert calls - _HARMLESS == set()
-    changed = [each.target for each in stub.asked if each.method == "PUT"]
+    changed = [each.target for each in stub.calls("PUT", "/knowledge-bases/")]
     assert all(NOBODY in target for target in changed), "a change of a knowledge base clears its description"
