@@ -1,4 +1,4 @@
-"""A server that answers every search after the same time with the same hits: what stands behind a measured search."""
+"""A server that answers every search after the same time: what stands behind a measured search."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+_SHOWN = 40
+
 
 @contextmanager
 def search_server(hits: Sequence[dict[str, Any]], *, seconds: float) -> Iterator[str]:
-    """Run it on loopback; give way with its address."""
-    body = json.dumps({"success": True, "data": list(hits)}).encode()
+    """Run it on loopback; give way with its address. A question that ends in a number is answered with the hits from
+    there on, any other with the first."""
+    bodies = [json.dumps({"success": True, "data": hits[at : at + _SHOWN]}).encode() for at in range(len(hits))]
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -23,7 +26,9 @@ def search_server(hits: Sequence[dict[str, Any]], *, seconds: float) -> Iterator
 
         def do_POST(self) -> None:
             ends = time.perf_counter() + seconds
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["query_text"]
+            last = asked.rpartition(" ")[2]
+            body = bodies[int(last) if last.isdecimal() else 0]
             time.sleep(max(0.0, ends - time.perf_counter()))
             self.send_response(200)
             self.send_header("Content-Type", "application/json")

@@ -157,9 +157,9 @@ class Resource:
 def locate(source_map: SourceMap, resource: Resource, *, lines: tuple[int, int], chars: tuple[int, int]) -> Locator:
     """Return the place of derived lines `lines`, characters `chars` (both within the text), cut as its own quote."""
     first, last = lines
-    places = source_map.places_of(first, last)
+    places = [] if source_map.kind in LINE_KINDS else source_map.places_of(first, last)
     section = source_map.section_of(first)
-    block = next((b for b in source_map.blocks if b.char_start <= chars[0] < max(b.char_end, b.char_start + 1)), None)
+    block = source_map.block_at(chars[0])
     return Locator(
         kind=_KINDS.get(source_map.kind, LocatorKind.MARKDOWN_RANGE),
         resource_kind=source_map.kind,

@@ -7,12 +7,14 @@ changing what is said. Everything else does.
 from __future__ import annotations
 
 import hashlib
+import re
 from array import array
 from dataclasses import dataclass
 
 #: Characters that carry no text: zero-width ones, soft hyphen, BOM.
 _INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
 _WITHOUT_INVISIBLE = dict.fromkeys(map(ord, _INVISIBLE))
+_HAS_INVISIBLE = re.compile(f"[{''.join(_INVISIBLE)}]").search
 _START_CHARS = 24
 
 
@@ -42,7 +44,7 @@ class Span:
 def significant(text: str) -> str:
     """Return `text` without white space and invisible characters."""
     core = "".join(text.split())
-    return core if core.isascii() else core.translate(_WITHOUT_INVISIBLE)
+    return core.translate(_WITHOUT_INVISIBLE) if _HAS_INVISIBLE(core) else core
 
 
 def leading_blank(text: str) -> int:

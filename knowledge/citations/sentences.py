@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 
-from knowledge.parsing.source_map import Block, SourceMap
+from knowledge.parsing.source_map import SourceMap
 
 #: A sentence that goes on for longer stays cut.
 _FAR = 400
@@ -17,7 +16,7 @@ def whole_sentences(source_map: SourceMap, start: int, end: int) -> tuple[int, i
     """Widen characters `start` to `end` to whole sentences, never beyond the passages of the text they begin and end
     in. Code and tables stay as they are."""
     text = source_map.text
-    first, last = _block_at(source_map, start), _block_at(source_map, end - 1)
+    first, last = source_map.block_at(start), source_map.block_at(end - 1)
     if first is not None and first.type in _PROSE:
         start = _begin(text, max(first.char_start, start - _FAR), start, is_edge=start - _FAR <= first.char_start)
     if last is not None and last.type in _PROSE:
@@ -47,10 +46,3 @@ def _is_over(text: str, end: int) -> bool:
 
 def _blank(text: str) -> int:
     return len(text) - len(text.lstrip())
-
-
-def _block_at(source_map: SourceMap, at: int) -> Block | None:
-    """Return the block that holds character `at`."""
-    blocks = source_map.blocks
-    number = bisect_right(blocks, at, key=lambda block: block.char_start) - 1
-    return blocks[number] if number >= 0 and at < blocks[number].char_end else None

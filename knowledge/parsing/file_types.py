@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from knowledge.parsing.source_map import ResourceKind
 
@@ -83,8 +82,10 @@ def gives_text(name: str) -> bool:
 
 def type_for_name(name: str) -> FileType | None:
     """Return the type that a base name promises, or None for a name that is not read."""
-    extension = PurePosixPath(name.lower()).suffix.removeprefix(".")
+    lower = name.lower()
+    before, _, last = lower.rpartition(".")
+    extension = last if before else ""
     if extension in SUPPORTED:
         return SUPPORTED[extension]
-    stem = name.lower().split(".", 1)[0].split("-", 1)[0]
+    stem = lower.split(".", 1)[0].split("-", 1)[0]
     return _BARE_NAMES.get(stem) if not extension or extension in _BARE_NAMES else None

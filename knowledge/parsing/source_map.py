@@ -7,6 +7,7 @@ map, byte for byte (spec 10.1). Paths and owners are added only where a map is p
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -163,6 +164,11 @@ class SourceMap:
         if not 1 <= first <= last <= (self.line_count if is_by_line else len(self.places)):
             raise IndexError(last)
         return [Place(line=line) for line in range(first, last + 1)] if is_by_line else [*self.places[first - 1 : last]]
+
+    def block_at(self, at: int) -> Block | None:
+        """Return the block that holds character `at`."""
+        number = bisect_right(self.blocks, at, key=lambda block: block.char_start) - 1
+        return self.blocks[number] if number >= 0 and at < self.blocks[number].char_end else None
 
     def section_of(self, line: int) -> Section | None:
         """Return the innermost section that holds derived line `line`."""

@@ -21,6 +21,7 @@ from knowledge.mapping.document_map import DocumentMap
 from knowledge.models import ArtifactKind, DerivedArtifact
 from knowledge.parsing.source_map import SourceMap
 from mnote.models import Root
+from mnote.recent import Recent
 
 _UNIQUE = ("workspace", "source_hash", "artifact_kind", "provider", "revision")
 _CHANGING = (
@@ -30,13 +31,17 @@ _BATCH, _LOOKED_UP = 50, 500
 _CACHE_ENTRIES = 64
 _CACHE_CHARS = 16_000_000
 _SMALL = 4096
+#: What reading needs of a row.
+_READ = (
+    "artifact_id", "artifact_kind", "source_hash", "provider", "revision", "content_text", "content_blob_path",
+    "updated_at_ms",
+)  # fmt: skip
 _Key = tuple[str, str, str, str]
 
 _cache: OrderedDict[_Key, SourceMap] = OrderedDict()
 _cache_lock = threading.Lock()
 #: Public names of source maps by workspace and content. A name stays while the content is kept.
-_names: OrderedDict[tuple[str, str], str] = OrderedDict()
-_NAMES = 20_000
+_names: Recent[tuple[str, str], str] = Recent(20_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +97,11 @@ def load_all(*, workspace_id: str, wanted: Iterable[tuple[str, str, str]]) -> di
     if not missing:
         return found
     kinds = [ArtifactKind.PARSE_TEXT, ArtifactKind.SOURCE_MAP]
-    rows = DerivedArtifact.objects.filter(workspace_id=workspace_id, source_hash__in=missing, artifact_kind__in=kinds)
+    wanted_rows = DerivedArtifact.objects.filter(
+        workspace_id=workspace_id, source_hash__in=missing, artifact_kind__in=kinds
+    )
+    rows = list(wanted_rows.only(*_READ))
+    _remember_names(workspace_id, rows)
     by_kind = {(row.artifact_kind, row.source_hash, row.provider, row.revision): row for row in rows}
     for key in keys.keys() - found.keys():
         body, text = by_kind.get((ArtifactKind.SOURCE_MAP, *key)), by_kind.get((ArtifactKind.PARSE_TEXT, *key))
@@ -160,18 +169,14 @@ def source_map_reference(*, workspace_id: str, source_hash: str) -> str:
 def source_map_references(*, workspace_id: str, source_hashes: Iterable[str]) -> dict[str, str]:
     """Return the same for many contents; those without one are left out."""
     wanted = set(source_hashes)
-    with _cache_lock:
-        known = {each: _names[workspace_id, each] for each in wanted if (workspace_id, each) in _names}
+    known = {each: name for each in wanted if (name := _names.get((workspace_id, each)))}
     missing = wanted - known.keys()
     if not missing:
         return known
     rows = DerivedArtifact.objects.filter(
         workspace_id=workspace_id, source_hash__in=missing, artifact_kind=ArtifactKind.SOURCE_MAP
     )
-    newest = rows.order_by("updated_at_ms").values_list("source_hash", "artifact_id")
-    found = {source_hash: f"artifact:{artifact_id}" for source_hash, artifact_id in newest}
-    _remember_names({(workspace_id, source_hash): name for source_hash, name in found.items()})
-    return known | found
+    return known | _remember_names(workspace_id, rows.only(*_READ))
 
 
 def forget(*, workspace_id: str, source_hashes: list[str]) -> int:
@@ -187,8 +192,8 @@ def forget(*, workspace_id: str, source_hashes: list[str]) -> int:
     with _cache_lock:
         for key in [key for key in _cache if key[0] == workspace_id and key[1] in source_hashes]:
             del _cache[key]
-        for source_hash in source_hashes:
-            _names.pop((workspace_id, source_hash), None)
+    for source_hash in source_hashes:
+        _names.drop((workspace_id, source_hash))
     return count
 
 
@@ -285,8 +290,10 @@ def _remember(key: _Key, source_map: SourceMap) -> None:
             _cache.popitem(last=False)
 
 
-def _remember_names(found: dict[tuple[str, str], str]) -> None:
-    with _cache_lock:
-        _names.update(found)
-        while len(_names) > _NAMES:
-            _names.popitem(last=False)
+def _remember_names(workspace_id: str, rows: Iterable[DerivedArtifact]) -> dict[str, str]:
+    """Return the public names of source maps by content; of several of a content the newest names it."""
+    maps = [row for row in rows if row.artifact_kind == ArtifactKind.SOURCE_MAP]
+    found = {row.source_hash: f"artifact:{row.artifact_id}" for row in sorted(maps, key=lambda row: row.updated_at_ms)}
+    for source_hash, name in found.items():
+        _names.put((workspace_id, source_hash), name)
+    return found

@@ -113,6 +113,11 @@ class Asking:
             part.connect()
         return cls(sorted(parts, key=lambda part: part.rank), time.monotonic() + seconds, failed)
 
+    @classmethod
+    def again(cls, parts: Sequence[Part], *, seconds: float, failed: dict[str, ProviderError]) -> Asking:
+        """Ask providers that are connected."""
+        return cls(parts, time.monotonic() + seconds, failed)
+
     @property
     def answering(self) -> list[Part]:
         return [part for part in self.parts if part.error is None]
@@ -163,6 +168,11 @@ class Asking:
         for part, future in self._away:
             part.take(partial(_result, future), was_out=part.link.key in out)
         self._failed.update({part.link.key: part.error for part in self.parts if part.error is not None})
+
+    def abandon(self) -> None:
+        """Take nothing of what was asked; what nobody has begun to ask is left."""
+        for _, future in self._away:
+            future.cancel()
 
     def found(self) -> list[Found]:
         """Return the hits of all, best first: in the order of the only one who gave any, else fused by rank, because

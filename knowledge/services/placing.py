@@ -147,10 +147,12 @@ class Placers:
 
     def of(self, document: Document, provider: KnowledgeProvider) -> Placer:
         """Return the placer for what `provider` says of a document."""
-        if document.pk not in self._made:
-            self.prepare([document])
-            self._made[document.pk] = self._make(document, provider)
-        return self._made[document.pk]
+        made = self._made.get(document.pk)
+        if made is None:
+            if (document.indexed_hash, document.name) not in self._maps:
+                self.prepare([document])
+            made = self._made[document.pk] = self._make(document, provider)
+        return made
 
     def _make(self, document: Document, provider: KnowledgeProvider) -> Placer:
         resource = Resource(

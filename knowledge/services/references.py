@@ -6,8 +6,10 @@ A token names what was cited, never gives a right: workspace, root, file and gra
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+from django.conf import settings
 from django.core import signing
 
 from knowledge.citations.locators import Locator
@@ -97,7 +99,12 @@ def sign(*, workspace_id: str, root_key: str, document_id: str, locator: Locator
         "a": [citation.anchor.start, citation.anchor.length, citation.anchor.digest],
         "s": "".join(citation.section_keys[-6:]),
     }
-    return signing.dumps(body, salt=_SALT, compress=True)
+    return _signer(settings.SECRET_KEY).sign_object(body, compress=True)
+
+
+@lru_cache(maxsize=2)
+def _signer(key: str) -> signing.TimestampSigner:
+    return signing.TimestampSigner(key=key, salt=_SALT)
 
 
 def read_token(token: str) -> CitationToken:

@@ -11,9 +11,10 @@ from django.conf import settings
 from django.db.models import Q
 
 from knowledge.models import Document, DocumentTag, KnowledgeBase
-from knowledge.providers.base import ProviderDocumentId, ProviderError, SearchHit, SearchRequest
+from knowledge.providers.base import ProviderDocumentId, ProviderError, SearchRequest
 from knowledge.querysets import SEARCHABLE, is_found, kbs_in, readable_documents, reads_of
-from knowledge.services import references
+from knowledge.selectors.named_documents import documents_named
+from knowledge.services import asking_ahead, known_places, references
 from knowledge.services.asking import Asking, Found, Part, Silent
 from knowledge.services.placing import Placers
 from knowledge.services.references import Reference
@@ -26,13 +27,6 @@ MAX_TOP_K = 50
 #: How often a search that lost hits to filters is asked again with a larger limit.
 _ROUNDS = 3
 _GROWTH = 5
-#: Columns of a document that no reference needs: reading them for every hit takes longer than finding the row.
-_NOT_SHOWN = (
-    "path_key", "parent_key", "ctime_ns", "inode", "device", "source_hash", "provider_doc_id", "provider_status",
-    "pending_knowledge_id", "pending_json", "handed_at", "text_hash", "is_to_reparse", "reason_class", "reason_code",
-    "reason_detail", "status_since", "attempts", "next_try_at", "lease_expires_at", "worker", "tags_json",
-    "metadata_json", "created_at", "updated_at", "deleted_at",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +41,16 @@ class Scope:
     tags: tuple[str, ...] = ()
     source_types: tuple[str, ...] = ()
 
+    @property
+    def has_filters(self) -> bool:
+        """Whether the documents are narrowed otherwise than by root."""
+        return bool(self.document_ids or self.paths or self.tags or self.source_types)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """References, best first, and what was left out: hits of no registry row, hits whose passage does not stand in our
-    text, and hits the caller may not read.
+    """References, best first, and what was left out until there were enough: hits of no registry row, hits whose
+    passage does not stand in our text, and hits the caller may not read.
 
     `silent` tells which knowledge bases could not be searched; the others' results still stand. `failure` is set when
     none could.
@@ -102,17 +101,8 @@ def look(
         raise Invalid(errors={"query": [{"message": "This field may not be blank.", "code": "blank"}]})
     started = time.monotonic()
     top_k = max(1, min(top_k, MAX_TOP_K))
-    kbs = _kbs(principal, scope)
-    asking = Asking.of(kbs, seconds=settings.MNOTE_SEARCH_SECONDS, failed=failed if failed is not None else {})
-    request = SearchRequest(
-        workspace_id=scope.workspace.id,
-        kbs=(),
-        query=query,
-        limit=top_k * 2,
-        document_ids=_ids(principal, scope, kbs),
-        mode=mode,
-    )
-    asking.start(request)
+    request = SearchRequest(workspace_id=scope.workspace.id, kbs=(), query=query, limit=top_k * 2, mode=mode)
+    asking, kbs, request = _started(principal, scope, request, failed if failed is not None else {})
     # The rights are looked up while the services think; nothing of what they find is told before.
     allowed = _allowed(principal, scope, request.document_ids)
     if allowed is None:
@@ -131,6 +121,24 @@ def look(
         failure=asking.failure,
         notes=tuple(dict.fromkeys(note for outcome in asking.outcomes for note in outcome.notes)),
     )
+
+
+def _started(
+    principal: Principal, scope: Scope, request: SearchRequest, failed: dict[str, ProviderError]
+) -> tuple[Asking, Sequence[KnowledgeBase], SearchRequest]:
+    """Start to ask; return the knowledge bases and what is asked as well."""
+    seconds, key = settings.MNOTE_SEARCH_SECONDS, (scope.workspace.pk, scope.kb_ids, principal.kb_ids)
+    ahead = None if scope.has_filters else asking_ahead.begin(key, request, seconds=seconds, failed=failed)
+    kbs = _kbs(principal, scope)
+    if ahead is not None:
+        if asking_ahead.is_right(ahead, kbs):
+            return ahead, kbs, request
+        ahead.abandon()
+    asking = Asking.of(kbs, seconds=seconds, failed=failed)
+    request = replace(request, document_ids=_ids(principal, scope, kbs))
+    asking.start(request)
+    asking_ahead.remember(key, asking)
+    return asking, kbs, request
 
 
 def _kbs(principal: Principal, scope: Scope) -> list[KnowledgeBase]:
@@ -172,7 +180,7 @@ class _Allowed:
 def _ids(principal: Principal, scope: Scope, kbs: Sequence[KnowledgeBase]) -> tuple[ProviderDocumentId, ...]:
     """Return the provider documents that filters leave; none where nothing filters, one that nobody has where nothing
     is left."""
-    if not (scope.document_ids or scope.paths or scope.tags or scope.source_types):
+    if not scope.has_filters:
         return ()
     readable = readable_documents(principal, scope.workspace)
     if scope.root is not None:
@@ -237,74 +245,81 @@ def _ask(asking: Asking, request: SearchRequest, allowed: _Allowed, top_k: int) 
 
 
 def _map(asking: Asking, allowed: _Allowed, top_k: int) -> _Mapped:
-    found = asking.found()
-    rows = _rows(asking.parts, allowed.roots)
+    """Make references of the best hits, some at a time, until there are enough."""
+    found, mapped, placers = asking.found(), _Mapped(), Placers()
+    for at in range(0, len(found), top_k):
+        if len(mapped.references) >= top_k:
+            break
+        candidates = _candidates(found[at : at + top_k], allowed, mapped)
+        for reference in _references(candidates, placers):
+            if reference is None:
+                mapped.unplaced += 1
+            else:
+                mapped.references.append(reference)
+    return mapped
+
+
+def _references(candidates: Sequence[tuple[Found, list[Document]]], placers: Placers) -> list[Reference | None]:
+    """Return a reference for each hit, None where its passage does not stand in our text."""
+    known = [known_places.recall(rows[0], each.hit, _also_at(rows)) for each, rows in candidates]
+    placers.prepare(rows[0] for (_, rows), found in zip(candidates, known, strict=True) if found is None)
+    return [found or _reference(each, rows, placers) for (each, rows), found in zip(candidates, known, strict=True)]
+
+
+def _candidates(found: Sequence[Found], allowed: _Allowed, mapped: _Mapped) -> list[tuple[Found, list[Document]]]:
+    """Return the hits of registry rows that may answer, with these rows in path order; count the others."""
+    rows = _rows(found, allowed.roots)
     readable = allowed.of([row for group in rows.values() for row in group])
-    mapped = _Mapped()
     candidates: list[tuple[Found, list[Document]]] = []
     for each in found:
-        theirs = rows.get(_key(each.part, each.hit), [])
+        theirs = rows.get(_key(each.part, each.hit.provider_document_id), [])
         mine = [row for row in theirs if row.pk in readable]
         mapped.unmapped += not theirs
         mapped.forbidden += bool(theirs) and not mine
         if mine:
             candidates.append((each, mine))
-    _place(candidates, mapped, top_k)
-    return mapped
+    return candidates
 
 
-def _place(candidates: Sequence[tuple[Found, list[Document]]], mapped: _Mapped, top_k: int) -> None:
-    """Make references of the best hits, some at a time, until there are enough."""
-    placers = Placers()
-    at = 0
-    while len(mapped.references) < top_k and at < len(candidates):
-        some = candidates[at : at + top_k - len(mapped.references)]
-        placers.prepare(rows[0] for _, rows in some)
-        for found, rows in some:
-            reference = _reference(found, rows, placers)
-            if reference is None:
-                mapped.unplaced += 1
-            else:
-                mapped.references.append(reference)
-        at += len(some)
+def _key(part: Part, provider_document_id: str) -> tuple[str, str]:
+    return part.link.key, provider_document_id
 
 
-def _key(part: Part, hit: SearchHit) -> tuple[str, str]:
-    return part.link.key, hit.provider_document_id
-
-
-def _rows(parts: Sequence[Part], roots: Mapping[int, Root]) -> dict[tuple[str, str], list[Document]]:
-    """Return the live registry rows behind the hits of each part, in path order. A provider's word counts only about
-    the knowledge bases it serves."""
-    places = {kb.pk: (part.link.key, kb) for part in parts for kb in part.kbs}
-    found = [row for part in parts for row in _rows_of(part) if is_found(row)]
+def _rows(found: Sequence[Found], roots: Mapping[int, Root]) -> dict[tuple[str, str], list[Document]]:
+    """Return the live registry rows behind hits, in path order. A provider's word counts only about the knowledge bases
+    it serves."""
+    parts = {each.part.link.key: each.part for each in found}
+    places = {kb.pk: (part, kb) for part in parts.values() for kb in part.kbs}
+    named = {key: {each.hit.provider_document_id for each in found if each.part is part} for key, part in parts.items()}
+    live = [
+        row
+        for key, part in parts.items()
+        for row in documents_named(kb_ids=[kb.pk for kb in part.kbs], provider_ids=named[key])
+        if is_found(row)
+    ]
     rows: dict[tuple[str, str], list[Document]] = defaultdict(list)
     # Ordered here: asked to, the database goes through the whole knowledge base in that order.
-    for document in sorted(found, key=lambda row: (row.sort_path, row.id)):
-        key, document.kb = places[document.kb_id]
+    for document in sorted(live, key=lambda row: (row.sort_path, row.id)):
+        part, document.kb = places[document.kb_id]
         if document.root_id in roots:
             document.root = roots[document.root_id]
-        rows[key, document.provider_knowledge_id].append(document)
+        rows[_key(part, document.provider_knowledge_id)].append(document)
     return rows
-
-
-def _rows_of(part: Part) -> Iterable[Document]:
-    ids = {hit.provider_document_id for hit in part.outcome.hits} if part.outcome else ()
-    if not ids:
-        return ()
-    named = Document.objects.filter(kb__in=[kb.pk for kb in part.kbs], provider_knowledge_id__in=ids)
-    return named.defer(*_NOT_SHOWN)
 
 
 def _reference(found: Found, rows: Sequence[Document], placers: Placers) -> Reference | None:
     """Return the reference of a hit; None for another's passage that does not stand in our text."""
-    document, others = rows[0], rows[1:]
     assert found.part.provider is not None  # noqa: S101 it has answered
-    placer = placers.of(document, found.part.provider)
+    placer = placers.of(rows[0], found.part.provider)
     locator = placer.cite(found.hit)
     if locator is None and placer.is_told_by_text:
         return None
-    also_at = tuple(dict.fromkeys(row.source_path for row in others if row.source_path != document.source_path))
-    return references.at(
-        document=document, hit=found.hit, placer=placer, locator=locator or placer.nowhere, also_at=also_at
+    reference = references.at(
+        document=rows[0], hit=found.hit, placer=placer, locator=locator or placer.nowhere, also_at=_also_at(rows)
     )
+    known_places.keep(reference)
+    return reference
+
+
+def _also_at(rows: Sequence[Document]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(row.source_path for row in rows[1:] if row.source_path != rows[0].source_path))
