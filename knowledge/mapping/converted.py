@@ -19,12 +19,22 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A mark of the provider at offset `at` of the converted text that names a page or slide (1-based)."""
+
+    at: int
+    page: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Converted:
     """The converted text, blanks in place of all that is not the file's own words, and its pieces in order.
 
     `echoes` are characters that may be the provider's repetition of others: where ours lacks them, nothing is missing.
+    `marks` come in the order of the text.
     """
 
     text: str
     pieces: tuple[Piece, ...]
     echoes: tuple[tuple[int, int], ...] = ()
+    marks: tuple[Mark, ...] = ()

@@ -13,12 +13,13 @@ from knowledge.citations.lines import LineIndex
 from knowledge.citations.locators import MapState
 from knowledge.mapping.alignment import NOWHERE, Alignment
 from knowledge.mapping.converted import Converted, Piece
+from knowledge.mapping.marks import CHANCE, doubted
 from knowledge.mapping.reading_orders import best_alignment
 from knowledge.mapping.skeleton import Skeleton
 from knowledge.parsing.source_map import SourceMap
 
 #: Changes whenever the same texts may give another map.
-REVISION = "1"
+REVISION = "2"
 SCHEMA = "mnote.document_map.v1"
 
 #: Parts of the letters of a passage that have to be found.
@@ -49,11 +50,13 @@ NOT_MAPPED = Mapped(state=MapState.NONE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentMap:
-    """`text_of` names the parse whose derived text the spans point into: parser and revision."""
+    """`text_of` names the parse whose derived text the spans point into: parser and revision. `contradicted` counts the
+    passages without a place because the provider's own marks name another page than the one their words stand on."""
 
     source_hash: str
     text_of: tuple[str, str]
     passages: dict[str, Mapped] = field(repr=False)
+    contradicted: int = 0
 
     @property
     def state(self) -> MapState:
@@ -74,7 +77,10 @@ class DocumentMap:
             key: [each.state.value, [list(span) for span in each.spans], each.page]
             for key, each in self.passages.items()
         }
-        body = {"schema": SCHEMA, "sourceHash": self.source_hash, "textOf": list(self.text_of), "passages": passages}
+        body: dict[str, object] = {"schema": SCHEMA, "sourceHash": self.source_hash, "passages": passages}
+        body["textOf"] = list(self.text_of)
+        if self.contradicted:
+            body["contradicted"] = self.contradicted
         return json.dumps(body, separators=(",", ":"), sort_keys=True).encode()
 
     @classmethod
@@ -88,7 +94,12 @@ class DocumentMap:
             for key, (state, spans, page) in body["passages"].items()
         }
         parser, revision = body["textOf"]
-        return cls(source_hash=body["sourceHash"], text_of=(parser, revision), passages=passages)
+        return cls(
+            source_hash=body["sourceHash"],
+            text_of=(parser, revision),
+            passages=passages,
+            contradicted=body.get("contradicted", 0),
+        )
 
 
 def map_document(converted: Converted, source_map: SourceMap | None, *, source_hash: str) -> DocumentMap:
@@ -104,11 +115,14 @@ def map_document(converted: Converted, source_map: SourceMap | None, *, source_h
     for start, end in converted.echoes:
         first, last = theirs.range_of(start, end)
         echoes[first:last] = b"\1" * (last - first)
-    mapper = _Mapper(theirs, ours, best_alignment(theirs, ours, source_map), source_map, echoes)
+    found = best_alignment(theirs, ours, source_map)
+    doubts = doubted(converted.marks, theirs, ours, found, source_map)
+    mapper = _Mapper(theirs, ours, found, source_map, echoes, doubts)
     return DocumentMap(
         source_hash=source_hash,
         text_of=(source_map.provider, source_map.model_version),
         passages={piece.key: mapper.locate(piece) for piece in converted.pieces},
+        contradicted=sum(mapper.is_contradicted(piece) for piece in converted.pieces),
     )
 
 
@@ -128,6 +142,7 @@ class _Mapper:
     alignment: Alignment
     source_map: SourceMap
     echoes: bytearray
+    doubts: bytearray
     is_same: bool = field(init=False)
     _lines: LineIndex = field(init=False)
 
@@ -143,6 +158,8 @@ class _Mapper:
         share = len(places) / max(1, last - first - self._echoed(first, last))
         if not places or not self.is_same or share < _PAGE:
             return _by_mark(piece)
+        if self.is_contradicted(piece):
+            return NOT_MAPPED
         if self._is_ambiguous(first, last):
             return Mapped(state=MapState.AMBIGUOUS)
         runs = list(self._runs(sorted(places)))
@@ -153,6 +170,11 @@ class _Mapper:
             return Mapped(state=MapState.PARTIAL, spans=self._spans(shown), page=self._page_of(shown))
         page = self._page_of(shown)
         return Mapped(state=MapState.PAGE, page=page) if page is not None else _by_mark(piece)
+
+    def is_contradicted(self, piece: Piece) -> bool:
+        """Say whether the provider's own marks name another page than the one the words were found on."""
+        first, last = self.theirs.range_of(piece.start, piece.end)
+        return self.is_same and sum(self.doubts[first:last]) >= CHANCE
 
     def _echoed(self, first: int, last: int) -> int:
         """Count letters that are not found and need not be, being repeated."""

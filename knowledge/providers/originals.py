@@ -32,3 +32,7 @@ class ReadsOriginals(Protocol):
     def key_of(self, passage: SearchHit | Chunk) -> str:
         """Return by which key the `Converted` names a passage."""
         ...
+
+    def own_words_of(self, passage: SearchHit | Chunk, *, name: str) -> str:
+        """Return the words of a passage of the file of this name that are the file's own; blanks for all others."""
+        ...

@@ -1,5 +1,5 @@
 """The document maps of knowledge bases whose files the provider reads: made when it is done, kept by content, looked up
-for every passage found. Without a map of the very text that is indexed no passage has a place."""
+for every passage found. Without a map of the very text that is indexed no passage has an exact place."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from knowledge.services.dropping import kb_ref
 MAP = "documentMap"
 #: The parse into whose text the map points: parser and revision, empty where there is none.
 _TEXT = "mapText"
+#: How many passages have no place because the provider's marks of pages name another one than their words stand on.
+_CONTRADICTED = "mapContradicted"
 _KEPT = 32
 _Key = tuple[str, str, str]
 
@@ -54,7 +56,8 @@ def draw(*, kb: KnowledgeBase, provider: KnowledgeProvider, document: Document) 
         root=document.root, path=document.source_path, provider=document.provider, revision=name, document_map=found
     )
     _remember((document.workspace_id, source_hash, name), found)
-    facts = {MAP: name, _TEXT: list(found.text_of), "mapState": found.state.value, "mapCounts": found.counts}
+    facts: dict[str, object] = {MAP: name, _TEXT: list(found.text_of)}
+    facts |= {"mapState": found.state.value, "mapCounts": found.counts, _CONTRADICTED: found.contradicted}
     document.pending_json = {
         **document.pending_json, "locator": {**document.pending_json.get("locator", {}), **facts},
     }  # fmt: skip
@@ -93,6 +96,11 @@ def _is_of_today(row: Document) -> bool:
 def facts_of(locator: Mapping[str, Any]) -> tuple[MapState, dict[str, int]]:
     """Return the state of a document's map and how many passages have which state, as its row tells them."""
     return MapState(locator.get("mapState", MapState.NONE)), dict(locator.get("mapCounts", {}))
+
+
+def contradicted(locator: Mapping[str, Any]) -> int:
+    """Return how many passages have no place because the provider names another page than ours, as the row tells."""
+    return int(locator.get(_CONTRADICTED, 0))
 
 
 def _name(converted: Converted, ours: SourceMap | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from knowledge.citations.lines import LineIndex, lines_of
@@ -19,6 +19,8 @@ from knowledge.citations.locators import (
 from knowledge.citations.quotes import QuoteAnchor, QuoteFinder
 from knowledge.citations.sentences import whole_sentences
 from knowledge.mapping.document_map import NOT_MAPPED, DocumentMap, Mapped
+from knowledge.mapping.single import LONGEST_TEXT, find_alone
+from knowledge.mapping.skeleton import Skeleton
 from knowledge.models import Document
 from knowledge.parsing.source_map import ResourceKind, SourceMap
 from knowledge.providers.base import Chunk, KnowledgeProvider, SearchHit
@@ -30,7 +32,8 @@ from knowledge.services import artifacts, mapping, parsing
 class Placer:
     """Places passages that `provider` cut of one document's text. `source_map` is None where our text is not kept.
 
-    Where the provider read the file itself (`is_read_by_provider`), only the `document_map` tells places.
+    Where the provider read the file itself (`is_read_by_provider`), the `document_map` tells places. A passage that
+    no map of this text knows has a place only where all its words stand once, and that one is degraded.
     """
 
     provider: KnowledgeProvider
@@ -86,14 +89,27 @@ class Placer:
         return self.provider.place(self.source_map.text, passage) or self._elsewhere(passage)
 
     def _on_map(self, passage: SearchHit | Chunk) -> Mapped:
-        if self.document_map is None or not isinstance(self.provider, ReadsOriginals):
+        if not isinstance(self.provider, ReadsOriginals):
             return NOT_MAPPED
-        return self.document_map.passages.get(self.provider.key_of(passage), NOT_MAPPED)
+        drawn = self.document_map
+        known = drawn.passages.get(self.provider.key_of(passage)) if drawn is not None else None
+        if known is not None and (self._is_of_this_text or known.state is MapState.NO_TEXT):
+            return known
+        alone = self._alone(self.provider.own_words_of(passage, name=self.resource.path))
+        return alone if known is None or alone.spans else replace(known, spans=())
+
+    def _alone(self, words: str) -> Mapped:
+        return NOT_MAPPED if self._letters is None else find_alone(words, self._letters)
+
+    @cached_property
+    def _letters(self) -> Skeleton | None:
+        text = self.source_map.text if self.source_map else ""
+        return Skeleton.of(text) if 0 < len(text) <= LONGEST_TEXT else None
 
     def _mapped(self, mapped: Mapped, *, sentences: bool = False) -> Locator | None:
         if mapped.state is MapState.NO_TEXT:
             return None
-        if not mapped.spans or self.source_map is None or not self._is_of_this_text:
+        if not mapped.spans or self.source_map is None:
             state = MapState.PAGE if mapped.page is not None else mapped.state
             is_known = state in (MapState.PAGE, MapState.AMBIGUOUS)
             return degraded(self.nowhere, state if is_known else MapState.NONE, page=mapped.page)
@@ -103,7 +119,9 @@ class Placer:
         found = locate_several(
             self.source_map, self.resource, lines=[self._lines.range_of(*each) for each in chars], chars=chars
         )
-        return found if mapped.state is MapState.EXACT else degraded(found, mapped.state, page=mapped.page)
+        if mapped.state is MapState.EXACT:
+            return found
+        return degraded(found, mapped.state, page=_only_page(found) if mapped.page is None else mapped.page)
 
     @property
     def _is_of_this_text(self) -> bool:
@@ -122,6 +140,13 @@ class Placer:
             return None
         spans = self._finder.find(QuoteAnchor.of(passage.content))
         return (spans[0].start, spans[0].end) if len(spans) == 1 else None
+
+
+def _only_page(locator: Locator) -> int | None:
+    """Return the page or slide of a place that has only one."""
+    pages = [each["page"] for each in locator.parts.get("pages", ())]
+    slides = [each["n"] for each in locator.parts.get("slides", ())]
+    return pages[0] if len(pages) == 1 else slides[0] if len(slides) == 1 else None
 
 
 @dataclass(slots=True)

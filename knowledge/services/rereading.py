@@ -73,8 +73,8 @@ def read_by_others() -> QuerySet[KnowledgeBase]:
 
 
 def reread_outdated(*, kb: KnowledgeBase, beat: Callable[..., None] = lambda **_: None) -> int:
-    """Put the documents in line again whose text is not kept as today's parser reads it; what search finds of them
-    stays. Twice does no harm. Returns how many were put there."""
+    """Put the documents in line again whose text is not kept as today's parser reads it, or whose map points into a
+    text of before; what search finds of them stays. Twice does no harm. Returns how many were put there."""
     count = 0
     rows = Document.objects.filter(kb=kb, index_status=IndexStatus.INDEXED)
     for batch in registry.batches(rows.iterator(), _BATCH):
@@ -91,7 +91,8 @@ def _outdated(kb: KnowledgeBase, rows: Sequence[Document]) -> list[Document]:
     ours = [row for row in rows if not mapping.is_read_by_provider(row)]
     wanted = {row.pk: (row.indexed_hash, *parser) for row in ours if (parser := parsing.revision_of(row.name))}
     kept = artifacts.kept_source_maps(workspace_id=kb.workspace_id, wanted=wanted.values())
-    return [row for row in ours if row.pk in wanted and wanted[row.pk] not in kept]
+    outdated = [row for row in ours if row.pk in wanted and wanted[row.pk] not in kept]
+    return [*outdated, *mapping.unmapped(rows)]
 
 
 @cache

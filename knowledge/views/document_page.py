@@ -232,6 +232,11 @@ class DocumentView:
         return counts.get(MapState.EXACT, 0), sum(counts.values())
 
     @property
+    def contradicted_places(self) -> int:
+        """How many passages have no place because the indexing service names another page than ours."""
+        return mapping.contradicted(self.document.citation_locator_json) if self.places else 0
+
+    @property
     def short_hash(self) -> str:
         return self.document.source_hash.removeprefix("sha256:")[:_HASH_SHOWN]
 

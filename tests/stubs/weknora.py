@@ -230,9 +230,13 @@ class _RequestHandler(BaseHTTPRequestHandler):
         if fault.reset:
             self._tear_down()
             return
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        announced = int(self.headers.get("Content-Length", 0))
+        body = self.rfile.read(announced)
         asked = Asked(method=self.command, target=self.path, headers=dict(self.headers), body=body)
         stub.asked.append(asked)
+        if len(body) < announced:  # whoever asked gave up: a form without its end is none
+            self._tear_down()
+            return
         if fault.wait or fault.delay:
             stub.released.wait(fault.delay or 30)
         reply = fault.reply or stub.answer(asked)

@@ -29,6 +29,7 @@ class PlacesSerializer(CamelSerializer):
     map_state = serializers.ChoiceField([state.value for state in MapState])
     sentence = serializers.CharField()
     counts = serializers.DictField(child=serializers.IntegerField())
+    contradicted = serializers.IntegerField()
 
 
 class SourceSerializer(CamelSerializer):
@@ -81,7 +82,12 @@ class SourceSerializer(CamelSerializer):
         if not document.is_searchable or not mapping.is_read_by_provider(document):
             return None
         state, counts = mapping.facts_of(document.citation_locator_json)
-        return {"mapState": state.value, "sentence": str(DOCUMENT_PLACES[state]), "counts": counts}
+        return {
+            "mapState": state.value,
+            "sentence": str(DOCUMENT_PLACES[state]),
+            "counts": counts,
+            "contradicted": mapping.contradicted(document.citation_locator_json),
+        }
 
     def get_tags(self, document: Document) -> list[str]:
         return [str(tag) for tag in document.tags_json]

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from knowledge.mapping.converted import Converted, Piece
+from knowledge.mapping.converted import Converted, Mark, Piece
 from knowledge.providers.weknora.prepare import has_words
 from knowledge.providers.weknora.rows import ChunkRow
 
@@ -65,9 +65,14 @@ def says_something(content: str) -> bool:
     return has_words(_COMMENTS.sub("", _STORED.sub("", content)) if "](" in content or "<!--" in content else content)
 
 
+def slice_of(content: str, start: int, end: int) -> str:
+    """Return a passage without the head of a table that is repeated before it."""
+    return content[-(end - start) :] if end > start else ""
+
+
 def key_of(content: str, start: int, end: int) -> str:
     """Return what recognises a passage, today and after it was read again: offsets and words, without pictures."""
-    words = _IMAGES.sub("", content[-(end - start) :] if end > start else "")
+    words = _IMAGES.sub("", slice_of(content, start, end))
     return f"{start}-{end}-{hashlib.blake2b(words.encode('utf-8', 'replace'), digest_size=9).hexdigest()}"
 
 
@@ -80,12 +85,18 @@ def put_together(chunks: Iterable[ChunkRow], file_type: str) -> Converted:
         letters[row.start : row.start + len(words)] = words
     whole = "".join(letters)
     slides = [(found.start(), int(found[1])) for found in _SLIDES.finditer(whole)]
+    marks = slides or [(found.start(), int(found[1])) for found in _PICTURES.finditer(whole)]
     pieces = tuple(
         Piece(key=key_of(row.content, row.start, row.end), start=row.start, end=row.end, page=_page(whole, row, slides))
         for row in rows
     )
     text = own_words(whole, file_type)
-    return Converted(text=text, pieces=pieces, echoes=tuple(_echoes(text, file_type)))
+    return Converted(
+        text=text,
+        pieces=pieces,
+        echoes=tuple(_echoes(text, file_type)),
+        marks=tuple(Mark(at=at, page=page) for at, page in marks),
+    )
 
 
 def _echoes(text: str, file_type: str) -> Iterator[tuple[int, int]]:

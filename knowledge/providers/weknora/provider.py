@@ -118,6 +118,10 @@ class WeKnoraProvider:
     def key_of(self, passage: SearchHit | Chunk) -> str:
         return conversion.key_of(passage.content, passage.provider_start, passage.provider_end)
 
+    def own_words_of(self, passage: SearchHit | Chunk, *, name: str) -> str:
+        words = conversion.slice_of(passage.content, passage.provider_start, passage.provider_end)
+        return conversion.own_words(words, name.rpartition(".")[2])
+
     def chunks(self, kb: KBRef, document: ProviderDocumentId, *, offset: int, limit: int) -> ChunkPage:
         ends = _soon()
         row = self._row(kb, document, ends=ends)

@@ -200,16 +200,16 @@ def test_passage_that_was_edited_at_the_server_has_no_place(reading: Remote) -> 
     assert (hit.locator.map_state, hit.quote) == (MapState.NONE, "")
 
 
-def test_map_that_is_lost_leaves_hits_without_a_place_and_is_drawn_again(
-    reading: Remote, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reading.vault.write("a.md", NOTE)
-    reading.level()
+def _lose_maps(monkeypatch: pytest.MonkeyPatch) -> None:
     DerivedArtifact.objects.filter(artifact_kind=ArtifactKind.DOCUMENT_MAP).delete()
     monkeypatch.setattr(mapping, "_maps", OrderedDict())  # as in a process that has just begun
 
-    (hit,) = reading.vault.search("ladder")
-    assert (hit.locator.map_state, hit.quote) == (MapState.NONE, "")
+
+def test_map_that_is_lost_is_drawn_again(reading: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading.vault.write("a.md", NOTE)
+    reading.level()
+    _lose_maps(monkeypatch)
+    assert {each.locator.map_state for each in reading.vault.search("ladder")} == {MapState.PARTIAL}
 
     assert reconcile.reconcile(kb=reading.kb, repair=True).unmapped == ("a.md",)
     reading.level()
@@ -219,6 +219,66 @@ def test_map_that_is_lost_leaves_hits_without_a_place_and_is_drawn_again(
     assert reading.uploads() == 1
 
 
+def test_hit_without_a_map_has_the_place_where_all_its_words_stand_once(
+    reading: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is degraded, as no other passage confirms it, and opens at the words all the same."""
+    _put(reading, "deck.pptx")
+    reading.level()
+    _lose_maps(monkeypatch)
+
+    hit = next(each for each in reading.vault.search("category output north 1.5 south 2.5") if "Q0704" in each.quote)
+
+    body = hit.locator.to_json(url="")
+    assert (body["mapState"], body["locatorDegraded"], "charRange" in body) == ("partial", True, False)
+    assert body["slides"] == [{"n": 9, "shapes": [], "notes": False}]
+    assert hit.quote.endswith("West | 3.5")
+
+
+def test_hit_without_a_map_whose_words_stand_twice_or_in_part_has_no_place(
+    reading: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once, twice = "The ladder stands behind the door.", "The lantern hangs above the gate."
+    reading.vault.write("a.md", f"# A\n\n{twice}\n\n{once}\n\n{twice}\n")
+    reading.level()
+    md5 = reading.held[0].file_hash
+    words = [twice, f"{once} Nobody climbs it."]
+    reading.stub.world.recorded[md5] = [(at, 100 * at, 100 * at + len(each), each, "") for at, each in enumerate(words)]
+    Document.objects.update(index_status="queued", is_to_reparse=True)
+    reading.level()
+    _lose_maps(monkeypatch)
+
+    found = reading.vault.search("ladder lantern")
+
+    assert [(each.locator.map_state, each.quote) for each in found] == [(MapState.NONE, "")] * 2
+
+
+def test_passages_whose_slide_the_server_names_otherwise_open_without_a_place(reading: Remote) -> None:
+    """One of the two has read another deck: which one nobody knows."""
+    deck = recorded()["deck.pptx"]
+    other = [
+        (p["index"], p["start"], p["end"], p["content"].replace("Slide number: 9 ", "Slide number: 8 "), "")
+        for p in deck.passages
+    ]
+    reading.stub.world.recorded[hashlib.md5(deck.body, usedforsecurity=False).hexdigest()] = other
+    _put(reading, "deck.pptx")
+
+    reading.level()
+
+    row = reading.vault.row("deck.pptx")
+    facts = row.citation_locator_json
+    assert (facts["mapState"], facts["mapCounts"], facts["mapContradicted"]) == (
+        "partial", {"exact": 21, "no_text": 1, "none": 2}, 2,
+    )  # fmt: skip
+    hits = reading.vault.search("category output north 1.5 south 2.5")
+    assert [each.quote for each in hits if each.locator.map_state is MapState.NONE][:1] == [""]
+    sentence = "The indexing service names another page or slide than ours for 2 passages"
+    page = reading.vault.people.client("alice").get(reverse("knowledge:document", args=[reading.kb.pk, row.pk])).text
+    assert sentence in page
+    shape = reading.vault.people.client("alice").get(f"/api/knowledge/sources/{row.pk}").json()["places"]
+    assert shape["contradicted"] == 2
+
+
 def test_map_onto_a_text_of_an_older_parser_is_drawn_again(reading: Remote) -> None:
     """Its places would point into another text than the one that is shown."""
     reading.vault.write("a.md", NOTE)
@@ -226,8 +286,10 @@ def test_map_onto_a_text_of_an_older_parser_is_drawn_again(reading: Remote) -> N
     row = reading.vault.row("a.md")
     row.citation_locator_json["mapText"] = ["markdown", "of yesterday"]
     row.save()
+    assert reconcile.reconcile(kb=reading.kb, repair=False).unmapped == ("a.md",)
 
-    assert reconcile.reconcile(kb=reading.kb, repair=True).unmapped == ("a.md",)
+    assert rereading.reread_outdated(kb=reading.kb) == 1
+    assert reading.vault.found("ladder") == ["a.md"]
     reading.level()
 
     assert reconcile.reconcile(kb=reading.kb, repair=False).is_level

@@ -128,6 +128,7 @@ def test_drawer_and_api_say_how_exactly_passages_are_placed(vault: Vault, stub: 
         "mapState": "partial",
         "sentence": "Some passages open without an exact place.",
         "counts": {"exact": 29, "partial": 4},
+        "contradicted": 0,
     }
 
 
