@@ -24,6 +24,8 @@ from mnote.services import audit
 
 #: A change of one of these makes it another connection: what was found out about the old one says nothing any more.
 _CONNECTION = ("base_url", "tenant_id", "key_name", "embedding_model_id")
+#: How a server begins what it keeps of a key, and shows together with the key itself.
+_SEALED_THERE = "enc:"
 _PLAIN = ("name", *_CONNECTION, "isolation_domain")
 
 
@@ -118,6 +120,8 @@ def _check_key(profile: ProviderProfile, wish: ProfileWish) -> None:
         raise _invalid("key", _("Give a key, or the name of one in the environment, not both."))
     if wish.key_name and wish.key_name not in settings.MNOTE_PROVIDER_KEYS:
         raise _invalid("key_name", _("The environment holds no key of this name: set MNOTE_PROVIDER_KEY_NAME."))
+    if wish.key.strip().startswith(_SEALED_THERE):
+        raise _invalid("key", _("This is the key as the server stores it. Enter the token that it showed beside it."))
     if not (wish.key or wish.key_name or profile.sealed_key):
         raise _invalid("key", _("This field is required."))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.stubs.weknora_documents import seen_document
-from tests.stubs.weknora_replies import Ask, Reply, not_found, page, paging, success
+from tests.stubs.weknora_replies import Ask, Reply, not_found, paging, success
 from tests.stubs.weknora_work import look
 from tests.stubs.weknora_world import COLLISION, EMBEDDER_TEXTS, Document, World, stamp
 
@@ -20,8 +20,9 @@ def chunks(world: World, ask: Ask) -> Reply:
     document = seen_document(world, ask)
     types = ask.values("chunk_type") or ["text"]
     at, size = paging(ask, default=10, most=_MAX_PAGE)
-    rows = [_view(document, at, world) for at, each in enumerate(document.passages) if each.type in types]
-    return page(rows, at=at, size=size)
+    numbers = [number for number, each in enumerate(document.passages) if each.type in types]
+    shown = [_view(document, number, world) for number in numbers[(at - 1) * size : at * size]]
+    return success(shown, page=at, page_size=size, total=len(numbers))
 
 
 def chunk(world: World, ask: Ask) -> Reply:

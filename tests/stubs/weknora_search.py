@@ -47,6 +47,8 @@ def hybrid_search(world: World, ask: Ask) -> Reply:
     failed = _failed(world, kb, body, query)
     if failed is not None:
         return failed
+    if body.get("tag_ids") or body.get("scope_tag_ids"):  # documents do not have their tags in the index
+        return success(None)
     found = _rank(world, _candidates(world, kb, body), query, body)
     found = [None] * kb.orphans + found
     primary = [each for each in found[: min(count if count > 0 else 50, _MAX_HITS)] if each is not None]

@@ -64,6 +64,8 @@ def _be(world: World, document: Document, wanted: str) -> None:
     elif model.behaviour == "hang":
         document.steps.clear()
         document.passages = []
+    elif world.indigestible and world.indigestible in document.body:
+        _fail(world, document, EMBEDDER_TEXTS["400"])
     elif model.behaviour in EMBEDDER_TEXTS:
         _fail(world, document, EMBEDDER_TEXTS[model.behaviour])
 

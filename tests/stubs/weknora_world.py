@@ -24,6 +24,7 @@ CANCELLED = "用户已取消解析"
 EMBEDDER_TEXTS = {
     "500": 'EmbedBatch API error: Http Status 500 Internal Server Error, Response: {"error": {"message": "secret"}}',
     "429": 'EmbedBatch API error: Http Status 429 Too Many Requests, Response: {"error": {"message": "slow down"}}',
+    "400": 'EmbedBatch API error: Http Status 400 Bad Request, Response: {"error": {"message": "input too long"}}',
     "401": 'EmbedBatch API error: Http Status 401 Unauthorized, Response: {"error": {"message": "bad key"}}',
     "down": 'send request: Post "http://10.0.0.9:8088/v1/embeddings": dial tcp 10.0.0.9:8088: connection refused',
     "short": "embedding model returned 2 embeddings for 3 inputs",
@@ -151,6 +152,8 @@ class World:
     quota: int | None = None
     max_upload: int = 50 * 1024 * 1024
     has_reader: bool = True
+    #: The embedding model refuses texts that hold this.
+    indigestible: bytes = b""
     #: States that the next documents go through after `pending`, one list each.
     plans: list[list[str]] = field(default_factory=list)
     is_frozen: bool = False

@@ -8,6 +8,7 @@ from knowledge.mapping.converted import Converted
 from knowledge.providers.base import Chunk, ChunkPage, SearchHit
 from knowledge.providers.weknora.client import MAX_CHUNKS, Client
 from knowledge.providers.weknora.conversion import put_together
+from knowledge.providers.weknora.errors import TextTooLarge
 from knowledge.providers.weknora.locate import fits, locate
 from knowledge.providers.weknora.prepare import Shifts, prepare
 from knowledge.providers.weknora.rows import ChunkRow, DocumentRow
@@ -49,14 +50,14 @@ def proven(text: str, passage: SearchHit | Chunk) -> tuple[int, int] | None:
 
 
 def converted(client: Client, row: DocumentRow) -> Converted:
-    """Return the server's own reading of a document from all its passages; empty where there are too many."""
+    """Return the server's own reading of a document from all its passages. Raises TextTooLarge."""
     rows: list[ChunkRow] = []
     for at in range(1, _MOST_PAGES + 1):
         found = client.chunks(row.id, page=at)
         rows += found.rows
         if at * MAX_CHUNKS >= found.total:
             return put_together(rows, row.file_type)
-    return Converted(text="", pieces=())
+    raise TextTooLarge("the document has more passages than are read back")
 
 
 def chunk_of(row: ChunkRow, document: DocumentRow) -> Chunk:

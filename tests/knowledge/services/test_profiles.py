@@ -103,11 +103,13 @@ def test_key_of_the_environment_takes_the_place_of_a_stored_one(
         ({"key": ""}, "key"),
         ({"key_name": "LIBRARY"}, "key"),
         ({"key": "", "key_name": "OTHER"}, "key_name"),
+        ({"key": " enc:v1:c2VhbGVk"}, "key"),
     ],
 )
 def test_what_is_no_connection_is_refused(
     boss: Principal, wish: ProfileWish, change: dict[str, str], field: str
 ) -> None:
+    """T49: beside a new key the server shows what it keeps of it, which opens nothing."""
     with pytest.raises(Invalid) as refused:
         profiles.save_profile(by=boss, profile=None, wish=replace(wish, **change))
     assert fields_of(refused.value) == {field}

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from knowledge.citations.locators import MapState
 from knowledge.models import ArtifactKind, DerivedArtifact, Document, KnowledgeBase
+from knowledge.providers.weknora import passages
 from knowledge.services import knowledge_bases, mapping, reconcile, rereading
 from mnote.exceptions import Invalid
 from mnote.models import Job
@@ -337,6 +338,21 @@ def test_passages_that_can_never_be_read_end_the_waiting_with_a_reason(reading: 
     row = reading.vault.row("a.md")
     assert (row.index_status, row.reason_code) == ("queued", "provider-unavailable")
     assert row.next_try_at
+
+
+def test_document_of_more_passages_than_are_read_back_is_too_large(
+    reading: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "_MOST_PAGES", 2)
+    reading.vault.write("a.md", "\n\n".join(f"Paragraph {n} " + "speaks of dahlias. " * 25 for n in range(260)))
+
+    reading.vault.sync()
+    for _turn in range(6):
+        reading.work()
+
+    row = reading.vault.row("a.md")
+    assert (row.index_status, row.reason_code, row.is_searchable) == ("failed", "too_large", False)
+    assert len(reading.stub.calls("GET", "/chunks/")) <= 2 * 3
 
 
 def test_reader_that_is_away_for_a_while_is_waited_for(reading: Remote) -> None:

@@ -156,6 +156,23 @@ def test_dead_embedding_model_lets_all_wait_and_blames_nobody(remote: Remote) ->
     assert len(remote.held) == 4
 
 
+def test_text_that_the_embedding_model_refuses_stops_only_its_document(remote: Remote) -> None:
+    """T27: a table is one passage, however long, and may be more than the model takes."""
+    _fill(remote, 3)
+    remote.vault.write("table.md", "| a | b |\n| --- | --- |\n" + "| one | two |\n" * 200)
+    remote.stub.world.indigestible = b"| one | two |"
+    remote.vault.sync()
+    for _turn in range(12):
+        remote.work()
+
+    states, row = remote.vault.states(), remote.vault.row("table.md")
+    assert [states[f"{number:03}.md"] for number in range(3)] == ["indexed"] * 3
+    assert row.reason_code == "provider-embedder"
+    assert row.attempts > 0
+    assert remote.outage is None
+    assert len(remote.held) == 4
+
+
 def test_key_that_is_not_taken_stops_all_work_at_once(remote: Remote) -> None:
     _fill(remote, 40)
     remote.vault.sync()

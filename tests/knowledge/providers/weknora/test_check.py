@@ -86,7 +86,8 @@ RIGHTS = {
 
 @pytest.mark.parametrize(("right", "name"), RIGHTS.items())
 def test_check_names_the_right_that_is_missing(desk: Desk, stub: WeKnoraStub, right: str, name: str) -> None:
-    """T58: a key cannot read its own rights; asking for what is not there tells."""
+    """T58: a key cannot read its own rights; asking for what is not there tells. T36: a call that is not for keys is
+    refused in the same words."""
     stub.world.keys[stub.key].rights = frozenset(RIGHTS) - {right}
 
     missing = {name: code for name, code in codes(desk.provider().check()).items() if name.startswith("right")}

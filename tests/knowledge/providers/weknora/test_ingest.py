@@ -70,6 +70,8 @@ NAMES = {
     "Chinese": ("备份手册.md", "备份手册.md"),
     "no UTF-8": ("caf\udce9.md", "caf_.md"),
     "nothing left": ("...", "document.md"),
+    "header": ('a"; filename="evil.md', "a_; filename__evil.md"),
+    "line of a header": ("x\r\nX-Injected: 1.md", "x__X-Injected_ 1.md"),
     "very long": ("长" * 200 + ".md", "长" * 60 + ".md"),
 }
 

@@ -33,11 +33,15 @@ def new_kb(**settings: Any) -> KBRef:
 
 
 def test_ensure_kb_makes_it_under_our_id_flat_and_without_a_summary_model(desk: Desk, stub: WeKnoraStub) -> None:
+    """T4: making one answers 201, and other calls 200. T26: no overlap is eighty, and no separator ends a sentence of
+    Latin letters. T48: a model that writes summaries holds documents up."""
     kb = new_kb()
 
     desk.provider().ensure_kb(kb)
 
     body = stub.world.kbs[kb.provider_kb_id].body
+    assert body["chunking_config"]["chunk_overlap"] == 80
+    assert ". " in body["chunking_config"]["separators"]
     assert body["name"] == "mnote-ws_1-default"
     assert body["embedding_model_id"] == stub.model.id
     assert body["summary_model_id"] == ""
@@ -112,6 +116,16 @@ def test_ensure_kb_without_a_model_that_exists_stops_before_the_first_upload(des
         desk.provider(embedding_model_id="00000000-0000-4000-8000-000000000009").ensure_kb(kb)
 
     assert stub.calls("POST", "/knowledge/file") == []
+
+
+def test_ensure_kb_whose_model_was_taken_away_stops_before_the_first_upload(desk: Desk, stub: WeKnoraStub) -> None:
+    """T2: a search of it succeeds and finds nothing, so only its settings tell."""
+    kb = new_kb()
+    desk.provider().ensure_kb(kb)
+    stub.world.kbs[kb.provider_kb_id].body["embedding_model_id"] = ""
+
+    with pytest.raises(ModelMissing):
+        desk.provider().ensure_kb(kb)
 
 
 def test_ensure_kb_without_any_model_makes_nothing(desk: Desk, stub: WeKnoraStub) -> None:

@@ -191,6 +191,18 @@ def test_search_of_several_bases_fuses_ranks_and_not_scores(bench: Bench, kb: KB
     assert [hit.score for hit in outcome.hits] == sorted((hit.score for hit in outcome.hits), reverse=True)
 
 
+def test_search_never_narrows_by_tags(desk: Desk, bench: Bench, kb: KBRef, stub: WeKnoraStub) -> None:
+    """T31: with tags of documents the server finds nothing; who looks for tags gives the ids of the documents."""
+    document = bench.add(kb, NOTE)
+    bench.add(kb, "Tomatoes again.\n")
+    stub.asked.clear()
+
+    outcome = ask(bench, kb, document_ids=(document,))
+
+    assert {hit.provider_document_id for hit in outcome.hits} == {document}
+    assert not any("tag_ids" in each or "scope_tag_ids" in each for each in sent(stub))
+
+
 def test_search_asks_each_base_for_itself_alone(bench: Bench, kb: KBRef, stub: WeKnoraStub) -> None:
     """T33: a list of bases in the body reaches beyond what a key may see. T63: unknown ones in it are passed over."""
     other = bench.kb("other")

@@ -343,6 +343,36 @@ def test_chunks_of_a_long_document_are_read_over_the_pages_of_the_server(bench: 
     assert (page.total, beyond.total, beyond.chunks) == (whole.total, whole.total, ())
 
 
+def test_document_of_very_many_passages_costs_a_call(desk: Desk, bench: Bench, kb: KBRef, stub: WeKnoraStub) -> None:
+    """T67: a text of fifty megabytes becomes a hundred thousand passages, and pages are dearer the later they are."""
+    document = desk.document(bench.add(kb, NOTE))
+    facts = {"document_id": document.id, "start": 0, "end": 4}
+    document.passages = [Passage(id=f"p{n}", seq=n, index=n, content="word", **facts) for n in range(100_000)]
+    other = Bench(provider=desk.provider())
+    stub.asked.clear()
+
+    state = look(other, kb, document)
+    page = other.provider.chunks(kb, ProviderDocumentId(document.id), offset=99_995, limit=10)
+
+    assert (state.phase, state.chunk_count, page.total) == (DocumentPhase.DONE, 100_000, 100_000)
+    assert [chunk.index for chunk in page.chunks] == list(range(99_995, 100_000))
+    assert len(stub.calls("GET", "/chunks/")) == 2
+
+
+def test_document_of_very_many_passages_without_a_word_is_looked_through_to_a_bound(
+    desk: Desk, bench: Bench, kb: KBRef, stub: WeKnoraStub
+) -> None:
+    document = desk.document(bench.add(kb, NOTE))
+    facts = {"document_id": document.id, "start": 0, "end": 3}
+    document.passages = [Passage(id=f"p{n}", seq=n, index=n, content="***", **facts) for n in range(5_000)]
+    stub.asked.clear()
+
+    state = look(Bench(provider=desk.provider()), kb, document)
+
+    assert (state.chunk_count, state.error_code) == (0, "no_text")
+    assert len(stub.calls("GET", "/chunks/")) <= 10
+
+
 def test_chunks_keep_the_numbers_of_the_server_gaps_and_all(bench: Bench, kb: KBRef) -> None:
     text = "# A\n\n" + "First words. " * 30 + "\n" * 1_500 + "# B\n\nLast words.\n"
 

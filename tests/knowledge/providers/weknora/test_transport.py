@@ -23,7 +23,7 @@ from tests.conformance.bench import Bench
 from tests.engines import free_port
 from tests.knowledge.providers.weknora.desk import NOTE, Desk, request
 from tests.stubs.weknora import WeKnoraStub
-from tests.stubs.weknora_replies import Reply, gate
+from tests.stubs.weknora_replies import Reply, failure, gate
 
 HTML = Reply(status=502, body=b"<html><h1>Bad Gateway</h1></html>", content_type="text/html")
 BUSY = Reply(status=429, body=b"{}", headers={"Retry-After": "30"})
@@ -60,6 +60,34 @@ def test_call_gives_up_after_three_tries(stub: WeKnoraStub, line: Transport) -> 
         ask(line)
 
     assert len(stub.asked) == 3
+
+
+REFUSALS = {
+    "bad request": failure(400, 1000, "Invalid request parameters"),
+    "bad key": gate(401, "Unauthorized: invalid API key"),
+    "no right": gate(403, "Forbidden: API key scope does not allow this operation"),
+    "elsewhere": failure(403, 1002, "Permission denied to access this knowledge base"),
+    "unknown": failure(404, 1003, "Knowledge not found"),
+    "conflict": failure(409, 1005, "标签名称已存在"),
+    "too large": Reply(status=413, body=b"<html>", content_type="text/html"),
+    "type": failure(500, 1007, "unsupported file type"),
+    "quota": failure(500, 1007, "Storage quota exceeded"),
+    "id taken": failure(500, 1007, "UNIQUE constraint failed: knowledge_bases.id"),
+    "query": failure(500, 1007, "FTS5 query failed: unterminated string"),
+    "no model": failure(500, 1007, "model not found"),
+    "page": Reply(status=200, body=b"<html>Welcome</html>", content_type="text/html"),
+    "half a page": Reply(status=200, body=b'{"success":true,"data":[{"id":"'),
+}
+
+
+@pytest.mark.parametrize("reply", REFUSALS.values(), ids=REFUSALS)
+def test_call_that_is_refused_is_not_repeated(stub: WeKnoraStub, line: Transport, reply: Reply) -> None:
+    stub.misbehave(reply=reply, times=99)
+
+    with pytest.raises(ProviderError):
+        ask(line)
+
+    assert len(stub.asked) == 1
 
 
 def test_call_that_may_do_harm_twice_is_made_once(stub: WeKnoraStub, line: Transport) -> None:
