@@ -44,6 +44,8 @@ FIELDS: Mapping[str, Promise] = {
     "ctime_ns": _("metadata changed at"),
     "default_tool_enabled": _("agents may search it"),
     "parsed_by": _("who reads its files"),
+    "reading_json": _("how the provider reads its files"),
+    "vision_model_id": _("model for pictures"),
     "deleted_at": _("deleted at"),
     "description": _("description"),
     "disappearance": _("when files vanish"),

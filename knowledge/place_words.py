@@ -18,3 +18,9 @@ DOCUMENT_PLACES: Mapping[MapState, Promise] = {
     MapState.NONE: _("The indexing service read something else than we do; passages open the file without a place."),
     MapState.NO_TEXT: _("None of its passages holds a word of the file."),
 }
+_PICTURES = _("Its passages open the whole picture.")
+
+
+def places_sentence(state: MapState, source_type: str) -> str | Promise:
+    """Say how exactly the passages of a document are known to stand."""
+    return _PICTURES if source_type == "image" and state is MapState.PAGE else DOCUMENT_PLACES[state]

@@ -31,6 +31,7 @@ LABELS: Mapping[str, Promise] = {
     "parser-engines": _("Parser engines"),
     "model": _("Record of the embedding model"),
     "embedding": _("Embedding model"),
+    "vision": _("Model for pictures"),
     "knowledge-base": _("Knowledge base at the server"),
     "kb-model": _("Embedding model"),
     "search": _("Search"),
@@ -50,6 +51,9 @@ _PASSED: Mapping[str, Promise] = {
     "version": _("It runs version %(version)s."),
     "parser-engines": _("Working: %(engines)s."),
     "model": _("It is active: %(model)s."),
+    "vision": _(
+        "It is known to the server as a model for pictures: %(model)s. Whether it answers shows with a picture."
+    ),
     "embedding": _("It is known to the server and answers: %(model)s, %(dimension)s dimensions."),
 }
 _OTHER_VERSION = _(
@@ -80,11 +84,18 @@ _FAILED: Mapping[str | tuple[str, str], Promise] = {
     "provider-scope": _("The server says that this belongs to another tenant."),
     "provider-misconfigured": _("The server refuses the connection as it is set up here. Look at the tenant."),
     "provider-model-missing": _("The server does not know this embedding model, or the model is not active."),
+    "provider-vision-missing": _("The server does not know this model, or it is none for pictures."),
     "provider-embedder": _("The server works, but the embedding model behind it does not answer as it should."),
     "provider-quota": _("The tenant has no storage left."),
     "provider-server-error": _("The server failed and gives no reason. Its log has one."),
     "provider-not-there": _("It is not there any more."),
     "provider-busy": _("The server is busy. Check again in a moment."),
+}
+#: Why an engine of a server cannot be chosen.
+ENGINE_REASONS: Mapping[str, Promise] = {
+    "reader-missing": _("the document reader is not connected"),
+    "not-set-up": _("not set up at the server"),
+    "not-working": _("does not work there now"),
 }
 _UNKNOWN_FAILURE = _("The server refused this for a reason that is not known here: %(code)s.")
 

@@ -115,6 +115,11 @@ REASONS: dict[str, Reason] = {
         _("The indexing service does not read files of this type."),
         _("Let MNote read the files of this knowledge base, or leave such files out."),
     ),
+    "provider-vision-missing": Reason(
+        CONFIGURATION,
+        _("The indexing service has no model that reads pictures."),
+        _("An administrator has to enter one in the provider profile, then retry."),
+    ),
     "provider-read-failed": Reason(FILE, _("The indexing service could not read this file."), _REPLACE),
     "provider-failed": Reason(
         SERVICE, _("The indexing service could not process it and does not say why."), _("Retry."), retry=True

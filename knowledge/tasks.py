@@ -96,7 +96,7 @@ def reread_kb(context: JobContext) -> dict[str, Any]:
     kb = KnowledgeBase.objects.select_related("workspace").filter(id=context.payload["kb_id"]).first()
     if kb is None or kb.archived_at:
         return {"skipped": "no longer wanted"}
-    return {"requeued": rereading.reread(kb=kb, beat=context.beat)}
+    return {"requeued": rereading.reread(kb=kb, only=context.payload.get("only", ""), beat=context.beat)}
 
 
 @job("knowledge.reread_outdated", queue="bulk", max_attempts=5)

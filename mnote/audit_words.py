@@ -20,6 +20,7 @@ SENTENCES: dict[str, Promise] = {
     "kb.clear": _("%(who)s cleared the index of %(what)s"),
     "kb.create": _("%(who)s made the knowledge base %(what)s"),
     "kb.pause": _("%(who)s paused the knowledge base %(what)s"),
+    "kb.reread": _("%(who)s had files of %(what)s read again"),
     "kb.resume": _("%(who)s let the knowledge base %(what)s go on"),
     "kb.sync": _("%(who)s asked for a sync of %(what)s"),
     "kb.update": _("%(who)s changed the settings of %(what)s"),

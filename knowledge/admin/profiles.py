@@ -48,12 +48,13 @@ class ProviderProfileForm(ModelForm):
 
     class Meta:
         model = ProviderProfile
-        fields = ("name", "kind", "tenant_id", "key_name", "embedding_model_id", "isolation_domain")
+        fields = ("name", "kind", "tenant_id", "key_name", "embedding_model_id", "vision_model_id", "isolation_domain")
         labels = {
             "name": _("Name"),
             "tenant_id": _("Tenant"),
             "key_name": _("Name of a key in the environment"),
             "embedding_model_id": _("Id of the embedding model"),
+            "vision_model_id": _("Id of the model for pictures"),
             "isolation_domain": _("Isolation domain"),
         }
         help_texts = {
@@ -61,6 +62,9 @@ class ProviderProfileForm(ModelForm):
             "tenant_id": _("The number of the tenant that the key belongs to."),
             "key_name": _("Instead of a key: NAME, for MNOTE_PROVIDER_KEY_NAME or MNOTE_PROVIDER_KEY_NAME_FILE."),
             "embedding_model_id": _("As the server lists it. It holds for knowledge bases that are made from now on."),
+            "vision_model_id": _(
+                "As the server lists it. Without one it reads no pictures and no scans by such a model."
+            ),
             "isolation_domain": _("A word for those who may share a tenant: the server keeps only tenants apart."),
         }
 
@@ -83,7 +87,10 @@ class ProviderProfileForm(ModelForm):
 
     def wish(self) -> ProfileWish:
         given = self.cleaned_data
-        names = ("name", "tenant_id", "isolation_domain", "embedding_model_id", "base_url", "key", "key_name")
+        names = (
+            "name", "tenant_id", "isolation_domain", "embedding_model_id", "vision_model_id", "base_url", "key",
+            "key_name",
+        )  # fmt: skip
         return ProfileWish(workspaces=list(given["workspaces"]), **{name: given[name] for name in names})
 
 
@@ -114,6 +121,7 @@ class ProviderProfileAdmin(RowsAdmin):
         (None, {"fields": ("name", "kind")}),
         (_("Connection"), {"fields": (
             ("base_url", "address_is"), "tenant_id", ("key", "key_is"), "key_name", "embedding_model_id",
+            "vision_model_id",
         )}),
         (_("Who may use it"), {"fields": ("isolation_domain", "workspaces")}),
         (_("Last check"), {"fields": ("seen", "state", "checked_at", "edition", "findings")}),

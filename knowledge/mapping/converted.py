@@ -9,13 +9,15 @@ from dataclasses import dataclass
 class Piece:
     """One passage: characters `start` to `end` (exclusive) of the converted text. `key` recognises it in a hit.
 
-    `page` is the page or slide (1-based) that the provider's own marks name, where there are any.
+    `page` is the page or slide (1-based) that the provider's own marks name, where there are any. `is_of_picture`: it
+    says what a model made of a picture, which is no text of the file and stands nowhere in the converted text.
     """
 
     key: str
     start: int
     end: int
     page: int | None = None
+    is_of_picture: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -127,6 +127,8 @@ def map_document(converted: Converted, source_map: SourceMap | None, *, source_h
 
 
 def _unplaced(converted: Converted, piece: Piece) -> Mapped:
+    if piece.is_of_picture:
+        return _by_mark(piece)
     has_words = any(each.isalnum() for each in converted.text[piece.start : piece.end])
     return _by_mark(piece) if has_words else Mapped(state=MapState.NO_TEXT, page=piece.page)
 
@@ -151,6 +153,8 @@ class _Mapper:
         self.is_same = self.alignment.coverage >= _SAME_DOCUMENT
 
     def locate(self, piece: Piece) -> Mapped:
+        if piece.is_of_picture:
+            return _by_mark(piece)
         first, last = self.theirs.range_of(piece.start, piece.end)
         if first == last:
             return Mapped(state=MapState.NO_TEXT, page=piece.page)

@@ -27,6 +27,7 @@ class KnowledgeBase(models.Model):
     `provider_kb_id` is minted by us before the provider is asked; `profile` is how it is reached, None for the embedded
     index. Neither changes afterwards. Archiving hides it here and removes its index;
     local files are never touched. `settings_json` holds the editor's choices, `metadata_json` facts worth keeping.
+    `reading_json` says how the provider reads its files, as `knowledge.services.reader_settings` writes it.
     """
 
     id = models.CharField(primary_key=True, max_length=40, default=ids.kb_id, editable=False)
@@ -44,6 +45,7 @@ class KnowledgeBase(models.Model):
     default_tool_enabled = models.BooleanField(default=True)
     paused_at = models.DateTimeField(null=True, blank=True)
     settings_json = models.JSONField(default=dict, blank=True)
+    reading_json = models.JSONField(default=dict, blank=True)
     metadata_json = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

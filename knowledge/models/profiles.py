@@ -20,6 +20,7 @@ class ProviderProfile(models.Model):
     workspace. `tenant_key` stands for server and tenant. `check_json` holds the last check, done at `checked_at`, as
     `knowledge.services.profile_checks` writes it; a change of the connection empties both. `seen_at` is when the server
     was last asked by itself whether it answers and takes the key, `seen_code` what was wrong then, "" for nothing.
+    `vision_model_id` is the model by which it reads pictures, "" where it reads none.
     """
 
     id = models.CharField(primary_key=True, max_length=40, default=ids.profile_id, editable=False)
@@ -34,6 +35,7 @@ class ProviderProfile(models.Model):
     sealed_key = models.TextField(blank=True, editable=False)
     key_name = models.CharField(max_length=60, blank=True)
     embedding_model_id = models.CharField(max_length=64)
+    vision_model_id = models.CharField(max_length=64, blank=True, default="")
     edition = models.CharField(max_length=20, blank=True, editable=False)
     workspaces = models.ManyToManyField(
         Workspace, blank=True, related_name="provider_profiles", db_table="mnote_provider_profile_workspaces"

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, NewType, Protocol, runtime_checkable
 
 from knowledge.parsing.source_map import SourceMap
-from knowledge.providers.originals import Original
+from knowledge.providers.originals import Original, Reading
 
 ProviderKBId = NewType("ProviderKBId", str)
 ProviderDocumentId = NewType("ProviderDocumentId", str)
@@ -50,13 +50,15 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KBRef:
-    """A knowledge base as a provider sees it. `provider_kb_id` is minted by us and stored before first use."""
+    """A knowledge base as a provider sees it. `provider_kb_id` is minted by us and stored before first use. `reading`
+    is how the provider reads its files, None where it gets our text."""
 
     kb_id: str
     workspace_id: str
     provider_kb_id: ProviderKBId
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,7 +327,8 @@ class KnowledgeProvider(Protocol):
         ...
 
     def ensure_kb(self, kb: KBRef) -> None:
-        """Make the provider KB exist. Doing it twice changes nothing. Raises ProviderKBUnusable for a burned id."""
+        """Make the provider KB exist, and read files as `kb.reading` says. Doing it twice changes nothing. Raises
+        ProviderKBUnusable for a burned id."""
         ...
 
     def ingest(self, request: IngestRequest) -> IngestOutcome:

@@ -11,6 +11,8 @@ from django.conf import settings
 
 from knowledge.providers.base import KnowledgeProvider, ProviderMisconfigured
 from knowledge.providers.local.provider import LocalProvider
+from knowledge.providers.originals import ReadingOffer
+from knowledge.providers.weknora import reader
 from knowledge.providers.weknora.config import WeKnoraConfig
 from knowledge.providers.weknora.limiter import Limiter
 from knowledge.providers.weknora.limiter_file import FileLimiter
@@ -47,6 +49,11 @@ def tenant_key(kind: str, url: str, tenant_id: str) -> str:
         raise ProviderMisconfigured(f"no provider of kind {kind} takes a connection")
     server = WeKnoraConfig.of({"url": url, "key": "none"}).server
     return text_key(f"{kind} {server} {int(tenant_id)}")
+
+
+def reading_offer(kind: str) -> ReadingOffer | None:
+    """Return what providers of a kind read themselves; None where they get our text only."""
+    return reader.OFFER if kind == WeKnoraProvider.kind else None
 
 
 def local_provider() -> LocalProvider:

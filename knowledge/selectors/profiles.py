@@ -13,6 +13,9 @@ from knowledge.profile_words import NOT_CHECKED, UNUSABLE, sentence_of
 from knowledge.providers.base import Check, CheckResult
 from mnote.models import Workspace
 
+#: Checks of what a server may also do: without it the profile serves as well.
+_EXTRAS = frozenset({"vision"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileChoice:
@@ -49,7 +52,7 @@ def why_not(profile: ProviderProfile) -> str | Promise:
         return UNUSABLE["archived"]
     if profile.checked_at is None:
         return NOT_CHECKED
-    failed = [each for each in checks_of(profile) if each.result is CheckResult.FAILED]
+    failed = [each for each in checks_of(profile) if each.result is CheckResult.FAILED and each.name not in _EXTRAS]
     return sentence_of(failed[0]) if failed else ""
 
 

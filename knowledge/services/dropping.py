@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderDeletion, ProviderKind
 from knowledge.providers.base import KBRef, ProviderDocumentId, ProviderError, ProviderKBId
-from knowledge.services import documents
+from knowledge.services import documents, reader_settings
 from knowledge.services.providers import provider_of
 
 log = logging.getLogger(__name__)
@@ -29,6 +29,7 @@ def kb_ref(kb: KnowledgeBase) -> KBRef:
         provider_kb_id=ProviderKBId(kb.provider_kb_id),
         name=kb.name,
         settings=kb.settings_json,
+        reading=reader_settings.reading_of(kb),
     )
 
 

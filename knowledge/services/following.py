@@ -19,7 +19,16 @@ from knowledge.providers.base import (
     ProviderDocumentId,
     ProviderError,
 )
-from knowledge.services import documents, dropping, mapping, outages, pending, provider_outages, provider_tags
+from knowledge.services import (
+    documents,
+    dropping,
+    mapping,
+    outages,
+    pending,
+    provider_outages,
+    provider_tags,
+    reader_settings,
+)
 from knowledge.services.dropping import kb_ref
 from knowledge.services.outages import Outage
 
@@ -141,11 +150,18 @@ def no_text(kb: KnowledgeBase, row: Document) -> bool:
     failed = documents.fail(document=row, code=ParseCode.NO_TEXT.value, retry=False)
     if failed:
         documents.update(
-            document=row, is_searchable=False, provider_knowledge_id="", chunk_count=0, **pending.NOTHING_PENDING
-        )
+            document=row, is_searchable=False, provider_knowledge_id="", chunk_count=0,
+            citation_locator_json=_read_as(row), **pending.NOTHING_PENDING,
+        )  # fmt: skip
         for each in held:
             dropping.drop_provider_document(kb=kb, provider_document_id=each)
     return failed
+
+
+def _read_as(row: Document) -> dict[str, str]:
+    """How the provider read it stays known: with other settings there may be a text."""
+    mark = row.pending_json.get("locator", {}).get(reader_settings.READ_AS)
+    return {reader_settings.READ_AS: mark} if mark else {}
 
 
 def _is_shown(row: Document) -> bool:

@@ -42,6 +42,7 @@ from knowledge.services import (
     originals,
     pending,
     provider_tags,
+    reader_settings,
     reminting,
     rereading,
 )
@@ -83,8 +84,8 @@ def ingest(
 
     Raises Outage where nothing can be indexed now: what was not got to is still claimed.
     """
-    if kb.provider in rereading.READS_ITSELF:  # who reads may have been changed since this turn began
-        kb.refresh_from_db(fields=["parsed_by"])
+    if kb.provider in rereading.READS_ITSELF:  # who reads, and how, may have been changed since this turn began
+        kb.refresh_from_db(fields=["parsed_by", "reading_json"])
     provider = _ready(kb)
     batch = _Batch(kb=kb, worker=worker, provider=provider, tally=tally, beat=beat)
     if provider.capabilities.needs_polling:
@@ -354,15 +355,24 @@ def _indexed(
         chunk_count=state.chunk_count or 0,
         title=source_map.title or original.document.name,
         metadata={**source_map.meta, "lines": source_map.line_count, "pages": len(source_map.pages)},
-        locator=_locator(kb, original),
+        locator=_locator(kb, original, outcome),
         steps=(original.step, step),
         text_hash=outcome.text_hash,
     )
 
 
-def _locator(kb: KnowledgeBase, original: Original) -> dict[str, Any]:
+def _locator(kb: KnowledgeBase, original: Original, outcome: IngestOutcome) -> dict[str, Any]:
     source_map = original.source_map
     facts = {"resourceKind": source_map.kind.value, "sourceHash": source_map.source_hash}
     if _is_read_there(kb):
-        return {**facts, "mapState": "none", mapping.MAP: ""}
+        return {**facts, "mapState": "none", mapping.MAP: "", **_read_as(kb, original.document, outcome)}
     return {**facts, "mapState": "exact"}
+
+
+def _read_as(kb: KnowledgeBase, document: Document, outcome: IngestOutcome) -> dict[str, str]:
+    """What is there already was not read anew, whatever the settings are now."""
+    if outcome.duplicate and outcome.state.phase is DocumentPhase.DONE:
+        mark = document.citation_locator_json.get(reader_settings.READ_AS, "")
+    else:
+        mark = reader_settings.mark_of(reader_settings.reading_of(kb), document.source_type)
+    return {reader_settings.READ_AS: mark} if mark else {}

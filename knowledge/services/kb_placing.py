@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -17,12 +18,13 @@ _ALIASES = {"local_fallback": ProviderKind.LOCAL.value}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexing:
-    """Where a knowledge base is to be indexed, for good, and who reads its files. What is empty is left to the
-    workspace."""
+    """Where a knowledge base is to be indexed, for good, and who reads its files: `reading` is how the provider does,
+    as `reader_settings.checked` takes it. What is empty is left to the workspace."""
 
     provider: str = ""
     profile_id: str = ""
     parsed_by: str = Reader.MNOTE
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
 
 ANYWHERE = Indexing()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -10,9 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from knowledge.exceptions import NameTaken
-from knowledge.models import KnowledgeBase, Pin, ProviderKind
+from knowledge.models import KnowledgeBase, Pin, ProviderKind, ProviderProfile
 from knowledge.querysets import visible_kbs
-from knowledge.services import kb_placing, rereading
+from knowledge.services import kb_placing, reader_settings, rereading, sources
 from knowledge.services.kb_placing import ANYWHERE, Indexing
 from mnote.exceptions import Invalid, NotFound
 from mnote.models import Role, Root, Workspace
@@ -56,6 +57,7 @@ def create_kb(
         provider=kind,
         profile=profile,
         parsed_by=indexing.parsed_by,
+        reading_json=_reading(kind, profile, indexing.reading, {}) if indexing.reading else {},
     )
     _save(kb)
     facts = {"profile": profile.name} if profile else {}
@@ -64,17 +66,23 @@ def create_kb(
 
 
 def update_kb(*, principal: Principal, kb: KnowledgeBase, **changes: Any) -> KnowledgeBase:
-    """Change name, description, default_tool_enabled, settings_json or parsed_by; needs the manager role. Another
-    reader has every file read anew."""
+    """Change name, description, default_tool_enabled, settings_json, parsed_by or reading_json (as
+    `reader_settings.checked` takes it); needs the manager role. Another reader has every file read anew, another way of
+    reading only what comes from now on: see `rereading.request`."""
     access.require_role(principal, kb.workspace, Role.MANAGER)
     rereading.check_reader(kb.provider, changes.get("parsed_by", kb.parsed_by))
+    if "reading_json" in changes:
+        changes |= {"reading_json": _reading(kb.provider, kb.profile, changes["reading_json"], kb.reading_json)}
     before = {name: getattr(kb, name) for name in changes}
+    takes_pictures = _takes_pictures(kb)
     for name, value in changes.items():
         setattr(kb, name, _clean_name(value) if name == "name" else value)
     with transaction.atomic():
         _save(kb)
         if changes.get("parsed_by", kb.parsed_by) != before.get("parsed_by", kb.parsed_by):
             rereading.request(kb=kb, principal=principal)
+        if _takes_pictures(kb) != takes_pictures:
+            sources.sync_now(principal=principal, kb=kb)
     audit.record(
         principal=principal,
         action="kb.update",
@@ -84,6 +92,21 @@ def update_kb(*, principal: Principal, kb: KnowledgeBase, **changes: Any) -> Kno
         facts={"before": before, "after": changes},
     )
     return kb
+
+
+@transaction.atomic
+def reread(*, principal: Principal, kb: KnowledgeBase) -> int:
+    """Have the provider read those files again that it read with other settings; needs the manager role. Search does
+    not find them until that is done. Returns how many there are."""
+    access.require_role(principal, kb.workspace, Role.MANAGER)
+    count = rereading.read_otherwise(kb).count()
+    if count:
+        rereading.request(kb=kb, principal=principal, only=rereading.OTHERWISE)
+        audit.record(
+            principal=principal, action="kb.reread", workspace=kb.workspace, kb_id=kb.id, target=kb.name,
+            facts={"count": count},
+        )  # fmt: skip
+    return count
 
 
 def set_paused(*, principal: Principal, kb: KnowledgeBase, paused: bool) -> None:
@@ -127,7 +150,9 @@ def duplicate_kb(*, principal: Principal, kb: KnowledgeBase, name: str) -> Knowl
         root=kb.root,
         name=name,
         description=kb.description,
-        indexing=Indexing(provider=kb.provider, profile_id=kb.profile_id or "", parsed_by=kb.parsed_by),
+        indexing=Indexing(
+            provider=kb.provider, profile_id=kb.profile_id or "", parsed_by=kb.parsed_by, reading=kb.reading_json
+        ),
     )
     return update_kb(principal=principal, kb=copy, settings_json=kb.settings_json)
 
@@ -144,6 +169,17 @@ def note_use(*, principal: Principal, kb: KnowledgeBase) -> None:
     if Pin.objects.filter(user=principal.user, kb=kb, used_at__gt=now - _USE).exists():
         return
     Pin.objects.update_or_create(user=principal.user, kb=kb, defaults={"used_at": now})
+
+
+def _reading(
+    kind: str, profile: ProviderProfile | None, wanted: Mapping[str, Any], before: Mapping[str, Any]
+) -> dict[str, Any]:
+    return reader_settings.checked(kind=kind, profile=profile, wanted=wanted, before=before)
+
+
+def _takes_pictures(kb: KnowledgeBase) -> bool:
+    reading = reader_settings.reading_of(kb)
+    return reading is not None and reading.pictures is not None
 
 
 def _clean_name(name: str) -> str:

@@ -3,8 +3,9 @@ know, whether it answers and takes the key by itself now and then."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -23,6 +24,7 @@ from knowledge.providers.base import (
     ProviderKBId,
     ProviderMisconfigured,
 )
+from knowledge.providers.originals import Pictures, Reading
 from knowledge.selectors.profiles import checks_of
 from knowledge.services import provider_outages
 from knowledge.services.providers import Link, ProfileUnusable
@@ -32,7 +34,7 @@ from mnote.services import audit
 #: What a check makes at the server and removes again is named `mnote-check-trial` there.
 _TRIAL_WORKSPACE, _TRIAL_PURPOSE = "check", "trial"
 #: Checks of a knowledge base: a trial takes their place.
-_OF_A_BASE = ("knowledge-base", "kb-model", "search")
+_OF_A_BASE = ("knowledge-base", "kb-model", "search", "kb-vision")
 #: A server is asked by itself so often, whatever it answered.
 _EVERY = timedelta(minutes=10)
 
@@ -98,32 +100,39 @@ def _ask(profile: ProviderProfile) -> list[Check]:
     except ProviderError as error:
         return [Check(name="connection", result=CheckResult.FAILED, code=error.code)]
     found = [each for each in provider.check() if each.name not in _OF_A_BASE]
+    names = ["embedding", "vision"] if profile.vision_model_id else ["embedding"]
     if any(each.result is CheckResult.FAILED for each in found):
-        return [*found, Check(name="embedding", result=CheckResult.SKIPPED)]
-    return [*found, _trial(provider)]
+        return [*found, *(Check(name=name, result=CheckResult.SKIPPED) for name in names)]
+    tried = _trial(provider, reads_pictures=bool(profile.vision_model_id))
+    return [*found, *(tried.get(name, Check(name=name, result=CheckResult.SKIPPED)) for name in names)]
 
 
-def _trial(provider: KnowledgeProvider) -> Check:
-    """Make a knowledge base with the profile's embedding model and look whether the model answers."""
+def _trial(provider: KnowledgeProvider, *, reads_pictures: bool) -> dict[str, Check]:
+    """Make a knowledge base with the profile's models and look whether they are there, and the embedding model answers.
+    Returns the checks by name."""
     kb = KBRef(
         kb_id="",
         workspace_id=_TRIAL_WORKSPACE,
         provider_kb_id=ProviderKBId(ids.provider_kb_id()),
         name="",
         settings={"purpose": _TRIAL_PURPOSE},
+        reading=Reading(pictures=Pictures()) if reads_pictures else None,
     )
     try:
         provider.ensure_kb(kb)
-        return Check(name="embedding", result=CheckResult.PASSED, facts=_model_facts(provider.check(kb)))
+        found = {each.name: each for each in provider.check(kb)}
+        embedding = Check(name="embedding", result=CheckResult.PASSED, facts=_model_facts(found))
+        vision = {"vision": replace(found["kb-vision"], name="vision")} if "kb-vision" in found else {}
+        return {"embedding": embedding, **vision}
     except ProviderError as error:
-        return Check(name="embedding", result=CheckResult.FAILED, code=error.code)
+        return {"embedding": Check(name="embedding", result=CheckResult.FAILED, code=error.code)}
     finally:
         with suppress(ProviderError):
             provider.delete_kb(kb)
 
 
-def _model_facts(checks: Iterable[Check]) -> dict[str, Any]:
-    return next((dict(each.facts) for each in checks if each.name == "kb-model"), {})
+def _model_facts(checks: Mapping[str, Check]) -> dict[str, Any]:
+    return dict(checks["kb-model"].facts) if "kb-model" in checks else {}
 
 
 def _edition(checks: Iterable[Check]) -> str:

@@ -23,7 +23,7 @@ from mnote.sealing import seal
 from mnote.services import audit
 
 #: A change of one of these makes it another connection: what was found out about the old one says nothing any more.
-_CONNECTION = ("base_url", "tenant_id", "key_name", "embedding_model_id")
+_CONNECTION = ("base_url", "tenant_id", "key_name", "embedding_model_id", "vision_model_id")
 #: How a server begins what it keeps of a key, and shows together with the key itself.
 _SEALED_THERE = "enc:"
 _PLAIN = ("name", *_CONNECTION, "isolation_domain")
@@ -38,6 +38,7 @@ class ProfileWish:
     tenant_id: str
     isolation_domain: str
     embedding_model_id: str
+    vision_model_id: str = ""
     workspaces: Sequence[Workspace] = ()
     base_url: str = field(default="", repr=False)
     key: str = field(default="", repr=False)

@@ -92,6 +92,7 @@ def connection_of(profile: ProviderProfile) -> Mapping[str, str]:
         "key": key_of(profile),
         "tenant_id": profile.tenant_id,
         "embedding_model_id": profile.embedding_model_id,
+        "vision_model_id": profile.vision_model_id,
     }
 
 

@@ -11,11 +11,13 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderKind, Reader
-from knowledge.services import artifacts, documents, mapping, parsing, registry
+from knowledge.services import artifacts, documents, mapping, parsing, reader_settings, registry
 from mnote.exceptions import Invalid
 from mnote.principals import Principal
 from mnote.services import jobs
 
+#: Only those that were read with other settings.
+OTHERWISE = "otherwise"
 #: Why a document waits: others read it from now on.
 READING_CHANGED = "reading_changed"
 #: Providers that read files themselves where that is wanted.
@@ -39,12 +41,13 @@ def check_reader(provider: str, parsed_by: str) -> None:
     raise Invalid(errors={"parsedBy": [{"message": message, "code": code}]})
 
 
-def request(*, kb: KnowledgeBase, principal: Principal) -> None:
-    """Ask for every file to be read anew. Call it within the transaction of the change."""
+def request(*, kb: KnowledgeBase, principal: Principal, only: str = "") -> None:
+    """Ask for every file to be read anew, or with `only` OTHERWISE for those that were read with other settings. Call
+    it within the transaction of the change."""
     jobs.enqueue(
         kind="knowledge.reread_kb",
-        payload={"kb_id": kb.id},
-        dedup_key=kb.id,
+        payload={"kb_id": kb.id, "only": only},
+        dedup_key=f"{kb.id}{only}",
         workspace=kb.workspace,
         kb_id=kb.id,
         requested_by=principal.user,
@@ -52,17 +55,37 @@ def request(*, kb: KnowledgeBase, principal: Principal) -> None:
     )
 
 
-def reread(*, kb: KnowledgeBase, beat: Callable[..., None] = lambda **_: None) -> int:
-    """Put every document in line again; what search finds of it stays until the new reading is done. Twice does no
-    harm. Returns how many were put there."""
+def reread(*, kb: KnowledgeBase, only: str = "", beat: Callable[..., None] = lambda **_: None) -> int:
+    """Put every document in line again, or those of `read_otherwise`; what search finds of it stays until the new
+    reading is done, except where a provider reads the same content again. Twice does no harm. Returns how many were put
+    there."""
     count = 0
-    rows = Document.objects.filter(kb=kb).exclude(index_status__in=_OUT)
+    is_again = only == OTHERWISE
+    rows = read_otherwise(kb) if is_again else Document.objects.filter(kb=kb).exclude(index_status__in=_OUT)
     for batch in registry.batches(rows.iterator(), _BATCH):
         beat()
-        count += documents.requeue(documents=batch, reason_code=READING_CHANGED)
+        count += documents.requeue(documents=batch, reason_code=READING_CHANGED, reparse=is_again)
     if count:
         registry.request_work(kb)
     return count
+
+
+def read_otherwise(kb: KnowledgeBase) -> QuerySet[Document]:
+    """Select the documents that the provider read in another way than it would today."""
+    if kb.parsed_by != Reader.PROVIDER:
+        return Document.objects.none()
+    done = Q(index_status=IndexStatus.INDEXED) | Q(index_status=IndexStatus.FAILED, reason_code="no_text")
+    rows = Document.objects.filter(done, kb=kb)
+    reading, read_as = reader_settings.reading_of(kb), f"citation_locator_json__{reader_settings.READ_AS}"
+    other = Q(pk__in=[])
+    for source_type in rows.order_by().values_list("source_type", flat=True).distinct():
+        mark = reader_settings.mark_of(reading, source_type)
+        # What was told nothing has no mark: for a database neither equal nor unequal.
+        is_other = (
+            ~Q(**{read_as: mark}) | Q(**{f"{read_as}__isnull": True}) if mark else Q(**{f"{read_as}__isnull": False})
+        )
+        other |= Q(source_type=source_type) & is_other
+    return rows.filter(other)
 
 
 def read_by_others() -> QuerySet[KnowledgeBase]:

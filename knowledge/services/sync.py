@@ -16,7 +16,6 @@ from django.conf import settings
 from django.utils import timezone
 
 from knowledge.models import Document, IndexStatus, Source, SyncMode, SyncOutcome, SyncRun
-from knowledge.parsing.file_types import gives_text
 from knowledge.scanner.changes import ChangeSet, KnownFile, KnownState, PreviousScan
 from knowledge.scanner.diff import diff
 from knowledge.scanner.fingerprint import Fingerprint, sha256_of
@@ -24,7 +23,7 @@ from knowledge.scanner.globs import parse_globs
 from knowledge.scanner.result import ScanResult, ScanRules
 from knowledge.scanner.safety import SafetyVerdict, StopReason, check_removals, is_device_changed, trusted_state
 from knowledge.scanner.walk import scan
-from knowledge.services import registry, removal
+from knowledge.services import reader_settings, registry, removal
 from mnote.files.roots import RootIdentity
 from mnote.ids import text_key
 from mnote.models import Root
@@ -76,7 +75,7 @@ def rules_of(source: Source) -> ScanRules:
         include=parse_globs(source.include),
         exclude=parse_globs(source.exclude),
         max_bytes=source.max_file_mb * _MEGABYTE,
-        takes=gives_text,
+        takes=reader_settings.taken_by(source.kb),
     )
 
 

@@ -81,6 +81,8 @@ _FACTS: dict[str, Words] = {
     "description": gettext_lazy("description"),
     "default_tool_enabled": gettext_lazy("agents may search it"),
     "settings_json": gettext_lazy("settings"),
+    "reading_json": gettext_lazy("how the provider reads its files"),
+    "parsed_by": gettext_lazy("who reads its files"),
     "recursive": gettext_lazy("sub-folders"),
     "include": gettext_lazy("only"),
     "exclude": gettext_lazy("without"),

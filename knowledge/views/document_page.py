@@ -18,7 +18,7 @@ from knowledge.file_words import type_word
 from knowledge.models import Document, IndexStatus
 from knowledge.parsing.registry import parser_for, type_for_name
 from knowledge.parsing.source_map import SourceMap
-from knowledge.place_words import DOCUMENT_PLACES
+from knowledge.place_words import places_sentence
 from knowledge.reasons import Reason, reason_for
 from knowledge.selectors import lamps
 from knowledge.selectors.document_facts import equals_of
@@ -222,7 +222,7 @@ class DocumentView:
         document = self.document
         if not document.is_searchable or not mapping.is_read_by_provider(document):
             return ""
-        return DOCUMENT_PLACES[mapping.facts_of(document.citation_locator_json)[0]]
+        return places_sentence(mapping.facts_of(document.citation_locator_json)[0], document.source_type)
 
     @property
     def place_counts(self) -> tuple[int, int]:

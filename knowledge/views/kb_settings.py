@@ -13,9 +13,9 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from knowledge.exceptions import NameTaken
-from knowledge.forms import ReadingForm, SettingsForm, SyncForm
+from knowledge.forms import SettingsForm, SyncForm
 from knowledge.services import knowledge_bases, sources
-from knowledge.services.rereading import READS_ITSELF
+from knowledge.views import kb_reading
 from knowledge.views.kb_frame import KBFrame
 from mnote.exceptions import Invalid
 from mnote.models import Role
@@ -30,10 +30,12 @@ def settings(request: HttpRequest, kb_id: str) -> HttpResponse:
     frame = KBFrame(request, kb_id, tab="kb-settings", role=Role.MANAGER)
     if request.method == "GET":
         return _page(request, frame)
-    if request.POST.get("section") == "sync":
+    section = request.POST.get("section", "")
+    if section == "sync":
         return _save_sync(request, frame)
-    if request.POST.get("section") == "reading" and frame.kb.provider in READS_ITSELF:
-        return _save_reading(request, frame)
+    if section in kb_reading.SECTIONS and kb_reading.sections(frame.kb):
+        wrong = kb_reading.save(request, frame, section)
+        return _page(request, frame, status=422, **wrong) if wrong else redirect("knowledge:kb-settings", kb_id)
     form = SettingsForm(request.POST)
     if not form.is_valid():
         return _page(request, frame, form=form, status=422)
@@ -67,17 +69,6 @@ def _save_sync(request: HttpRequest, frame: KBFrame) -> HttpResponse:
     return redirect("knowledge:kb-settings", kb.pk)
 
 
-def _save_reading(request: HttpRequest, frame: KBFrame) -> HttpResponse:
-    form = ReadingForm(request.POST)
-    if not form.is_valid():
-        return _page(request, frame, reading_form=form, status=422)
-    is_other = form.cleaned_data["parsed_by"] != frame.kb.parsed_by
-    knowledge_bases.update_kb(principal=frame.principal, kb=frame.kb, **form.cleaned_data)
-    words = _("The settings were saved; every file is read anew.") if is_other else _("The settings were saved.")
-    messages.success(request, words)
-    return redirect("knowledge:kb-settings", frame.kb.pk)
-
-
 def _page(request: HttpRequest, frame: KBFrame, *, status: int = 200, **given: Any) -> HttpResponse:
     kb = frame.kb
     names = ("name", "description", "default_tool_enabled")
@@ -87,6 +78,4 @@ def _page(request: HttpRequest, frame: KBFrame, *, status: int = 200, **given: A
         "form": SettingsForm(initial={name: getattr(kb, name) for name in names}),
         "sync_form": SyncForm(initial=SyncForm.initial_of(kb.settings_json.get(RULES_KEY, {}))),
     }
-    if kb.provider in READS_ITSELF:
-        context["reading_form"] = ReadingForm(initial={"parsed_by": kb.parsed_by})
-    return render(request, "knowledge/kb_settings.html", context | given, status=status)
+    return render(request, "knowledge/kb_settings.html", context | kb_reading.sections(kb) | given, status=status)

@@ -36,6 +36,8 @@ def upload(world: World, ask: Ask) -> Reply:
     document = _new(kb, folder, name, file, fields, world.now())
     if document.file_type.lower() not in _TYPES:
         return failure(500, 1007, "unsupported file type")
+    if document.is_image and not _sees(world, kb, document):
+        return failure(400, 1000, "上传图片文件需要设置VLM模型")
     twin = _twin(world, document)
     if twin is not None:
         twin.created_at = world.now()
@@ -91,7 +93,7 @@ def reparse(world: World, ask: Ask) -> Reply:
     if ask.headers.get("Transfer-Encoding"):
         return failure(400, 1000, "Invalid reparse request body", "EOF")
     body = ask.json("Invalid reparse request body") if ask.body else {}
-    if body.get("process_config"):
+    if body.get("process_config") is not None:
         document.metadata = {**(document.metadata or {}), "process_overrides": body["process_config"]}
     kb = world.kbs[document.kb_id]
     if kb.model_id and kb.model_id not in world.models:
@@ -183,11 +185,17 @@ def _new(kb: KB, folder: str, name: str, file: FilePart, fields: dict[str, str],
         folder=folder,
         file_type=name.rpartition(".")[2],
         body=file.body,
-        metadata=_metadata(fields),
+        metadata=_with_overrides(_metadata(fields), fields.get("process_config", "")),
         channel=fields.get("channel", "web"),
         created_at=at,
         updated_at=at,
     )
+
+
+def _sees(world: World, kb: KB, document: Document) -> bool:
+    """Whether a model for pictures is named; nobody looks here whether it exists."""
+    config = document.overrides.get("vlm_config") or kb.body.get("vlm_config") or {}
+    return bool(config.get("enabled") and config.get("model_id"))
 
 
 def _twin(world: World, document: Document) -> Document | None:
@@ -210,6 +218,15 @@ def _metadata(fields: dict[str, str]) -> dict[str, Any] | None:
         details = "json: cannot unmarshal number into Go value of type string"
         raise Refused(failure(400, 1000, "Invalid metadata format", details))
     return {name: value or "" for name, value in read.items()}
+
+
+def _with_overrides(metadata: dict[str, Any] | None, config: str) -> dict[str, Any] | None:
+    if not config:
+        return metadata
+    try:
+        return {**(metadata or {}), "process_overrides": json.loads(config)}
+    except ValueError:
+        raise Refused(failure(400, 1000, "Invalid process_config format", "invalid character")) from None
 
 
 def _named(fields: dict[str, str], file: FilePart) -> tuple[str, str]:

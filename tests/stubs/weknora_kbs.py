@@ -95,7 +95,8 @@ def get_kb(world: World, ask: Ask) -> Reply:
 
 
 def put_kb(world: World, ask: Ask) -> Reply:
-    """Leaving out the description clears it; a `config` replaces the chunking wholesale."""
+    """Leaving out the description clears it; a `config` replaces chunking and image processing wholesale, and nothing
+    else: the models are not changed here."""
     kb = seen_kb(world, ask, ask.parts["kb"])
     body = ask.json()
     if not body.get("name"):
@@ -104,6 +105,7 @@ def put_kb(world: World, ask: Ask) -> Reply:
     if "config" in body:
         empty = {"chunk_overlap": 0, "chunk_size": 0, "separators": None}
         kb.body["chunking_config"] = empty | (body["config"].get("chunking_config") or {})
+        kb.body["image_processing_config"] = {"model_id": ""} | (body["config"].get("image_processing_config") or {})
     return success(_view(world, kb))
 
 
@@ -132,6 +134,10 @@ def config(world: World, ask: Ask) -> Reply:
         "questionGeneration": {"enabled": False},
         "rerank": {"baseUrl": "", "credentials": {"apiKey": False}, "enabled": False, "modelName": ""},
     }
+    vision = world.models.get(str((kb.body.get("vlm_config") or {}).get("model_id") or ""))
+    if vision is not None and vision.kind == "VLLM":
+        seen = {"modelId": vision.id, "modelName": vision.name, "baseUrl": "", "credentials": {"apiKey": True}}
+        data["multimodal"] = {"enabled": True, "vlm": seen}
     model = world.models.get(kb.model_id)
     if model is not None:
         data["embedding"] = {

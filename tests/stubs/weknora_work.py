@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import uuid
 
 from tests.stubs.weknora_world import (
@@ -16,6 +18,7 @@ from tests.stubs.weknora_world import (
     World,
 )
 
+_PICTURES = re.compile(r"!\[[^\]]*?(?:_page_(?P<page>\d+)[^\]]*)?\]\((?P<url>resource://[^)]+)\)")
 #: A document goes on by itself through these; "stall" and "hang" are ends without one, "flap" is a failed try to read.
 _USUAL = ["processing", "completed"]
 
@@ -57,6 +60,9 @@ def _be(world: World, document: Document, wanted: str) -> None:
     kb = world.kbs[document.kb_id]
     document.status = wanted
     if wanted != "processing":
+        return
+    if document.is_image and not document.overrides.get("enable_multimodel", True):
+        _fail(world, document, "image file without multimodel is not supported")
         return
     model = world.model_of(kb)
     if model is None:
@@ -144,8 +150,12 @@ def restart(world: World) -> None:
 
 
 def passages_of(world: World, document: Document) -> list[Passage]:
-    """Return a document's passages, cut as a live server did where that is recorded."""
+    """Return a document's passages, cut as a live server did where that is recorded; of an image its name only. What a
+    model makes of pictures comes after them."""
     cuts = world.recorded.get(document.file_hash)
+    if cuts is None and document.is_image:
+        link = f"![{document.name}](resource://{uuid.uuid4().hex[:22]})"
+        cuts = [(0, 0, len(link), link, "")]
     if cuts is None:
         text = document.body.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
         cuts = world.split(text, world.kbs[document.kb_id].body.get("chunking_config") or {})
@@ -164,4 +174,27 @@ def passages_of(world: World, document: Document) -> list[Passage]:
                 breadcrumb=breadcrumb,
             )
         )
+    return [*found, *_seen_in_pictures(world, document, found)]
+
+
+def _seen_in_pictures(world: World, document: Document, texts: list[Passage]) -> list[Passage]:
+    """Each picture that a passage names gives two more, without offsets of their own."""
+    model = world.vision_of(world.kbs[document.kb_id], document.overrides)
+    if model is None or model.behaviour != "ok" or document.overrides.get("enable_multimodel") is False:
+        return []
+    found = []
+    seen = world.pictures.get(document.file_hash, {})
+    for parent in texts:
+        for picture in _PICTURES.finditer(parent.content):
+            page = 1 if document.is_image else int(picture["page"] or 0)
+            words = dict(zip(("image_ocr", "image_caption"), seen.get(page, ("", "")), strict=True))
+            info = json.dumps([{"url": picture["url"], "original_url": picture["url"]}])
+            for kind in (kind for kind, text in words.items() if text):
+                world.chunk_seq += 1
+                found.append(
+                    Passage(
+                        id=str(uuid.uuid4()), seq=world.chunk_seq, document_id=document.id, index=0, start=0, end=0,
+                        content=words[kind], type=kind, parent_id=parent.id, image_info=info,
+                    )
+                )  # fmt: skip
     return found

@@ -20,6 +20,8 @@ COLLISION = "UNIQUE constraint failed: chunks.seq_id"
 READER_DOWN = "document read failed: gRPC ReadStream failed: rpc error: code = Unavailable desc = <address>"
 CANCELLED = "用户已取消解析"
 
+IMAGES = frozenset({"png", "jpg", "jpeg", "gif"})
+
 #: What a failing embedding model makes of an upload and of a search.
 EMBEDDER_TEXTS = {
     "500": 'EmbedBatch API error: Http Status 500 Internal Server Error, Response: {"error": {"message": "secret"}}',
@@ -42,10 +44,12 @@ class Key:
 
 @dataclass(slots=True, kw_only=True)
 class Model:
-    """An embedding model. `behaviour`: ok, hang, or one of EMBEDDER_TEXTS."""
+    """An embedding model. `behaviour`: ok, hang, or one of EMBEDDER_TEXTS. With another `kind` ("VLLM"): one for
+    pictures, whose behaviour is ok or "500"."""
 
     id: str
     name: str = "stub-256"
+    kind: str = "Embedding"
     dimension: int = 256
     status: str = "active"
     behaviour: str = "ok"
@@ -78,6 +82,9 @@ class Passage:
     content: str
     type: str = "text"
     breadcrumb: str = ""
+    #: Of what a model made of a picture: the passage that names the picture, and what is known of it, as JSON.
+    parent_id: str = ""
+    image_info: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -116,6 +123,15 @@ class Document:
     def is_in_work(self) -> bool:
         return self.status in ("pending", "processing", "finalizing")
 
+    @property
+    def is_image(self) -> bool:
+        return self.file_type.lower() in IMAGES
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """Settings of its own, which beat those of the knowledge base."""
+        return dict((self.metadata or {}).get("process_overrides") or {})
+
 
 @dataclass(slots=True, kw_only=True)
 class Tag:
@@ -149,6 +165,10 @@ class World:
     tags: dict[str, Tag] = field(default_factory=dict)
     #: Passages of a content as a live server cut them, by MD5 of the bytes; others are cut by `split`.
     recorded: dict[str, Sequence[tuple[int, int, int, str, str]]] = field(default_factory=dict)
+    #: What a model reads in the pictures of a content and says of them, by MD5 and page; an image is page 1.
+    pictures: dict[str, dict[int, tuple[str, str]]] = field(default_factory=dict)
+    #: Names of parser engines that work besides those that always do; reasons of the others.
+    engines: dict[str, str] = field(default_factory=dict)
     quota: int | None = None
     max_upload: int = 50 * 1024 * 1024
     has_reader: bool = True
@@ -183,8 +203,16 @@ class World:
         return None if kb is None or kb.is_deleted else kb
 
     def model_of(self, kb: KB) -> Model | None:
-        model = self.models.get(kb.model_id)
+        return self._active(kb.model_id)
+
+    def _active(self, model_id: str) -> Model | None:
+        model = self.models.get(model_id)
         return model if model is not None and model.status == "active" else None
+
+    def vision_of(self, kb: KB, overrides: Mapping[str, Any]) -> Model | None:
+        """The model that reads pictures of a document: that of its own settings, else that of its knowledge base."""
+        config = overrides.get("vlm_config") or kb.body.get("vlm_config") or {}
+        return self._active(str(config.get("model_id") or "")) if config.get("enabled") else None
 
     def documents_of(self, kb_id: str) -> list[Document]:
         return [each for each in self.documents.values() if each.kb_id == kb_id]

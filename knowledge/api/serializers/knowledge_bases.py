@@ -9,10 +9,13 @@ from rest_framework import serializers
 
 from knowledge.api.fields import Choice, Flag, JSONObject, Text
 from knowledge.api.scope import MAX_ID, ScopeSerializer
+from knowledge.api.serializers.reading import OfferSerializer, ReadingField, ReadingSerializer, reading_of
 from knowledge.api.serializers.reasons import ReasonSerializer, reason_json
 from knowledge.models import IndexStatus, Reader
 from knowledge.selectors.counts import KBCounts
 from knowledge.selectors.kb_lists import KBCard
+from knowledge.selectors.profiles import ProfileChoice
+from knowledge.selectors.reading_offers import offer_of
 from knowledge.services.knowledge_bases import DESCRIPTION_MAX, NAME_MAX
 from mnote.api.serializers import CamelSerializer
 from mnote.models import Role
@@ -43,13 +46,19 @@ class NamedProfileSerializer(CamelSerializer):
 
 
 class ProfileChoiceSerializer(CamelSerializer):
-    """Where a new knowledge base of the workspace might be indexed. `whyNot` is a sentence, "" where it may."""
+    """Where a new knowledge base of the workspace might be indexed. `whyNot` is a sentence, "" where it may; `reading`
+    is what the server reads itself."""
 
     id = serializers.CharField(source="profile.id")
     name = serializers.CharField(source="profile.name")
     provider = serializers.CharField(source="profile.kind")
     is_usable = serializers.BooleanField()
     why_not = serializers.CharField()
+    reading = serializers.SerializerMethodField()
+
+    @extend_schema_field(OfferSerializer)
+    def get_reading(self, choice: ProfileChoice) -> Any:
+        return OfferSerializer(offer_of(choice.profile)).data
 
 
 class ProviderOutageSerializer(CamelSerializer):
@@ -105,6 +114,7 @@ class KnowledgeBaseSerializer(CamelSerializer):
         source="kb.parsed_by",
         help_text="Who reads its files: MNote, or the provider, from the originals; places may be less exact then.",
     )
+    reading = ReadingField(source="kb")
     provider_outage = serializers.SerializerMethodField()
     provider_knowledge_base_id = serializers.CharField(source="kb.provider_kb_id")
     owner = serializers.CharField(source="kb.owner.shown_name")
@@ -136,24 +146,28 @@ class KnowledgeBaseSerializer(CamelSerializer):
 class NewKnowledgeBaseSerializer(ScopeSerializer):
     """Without `rootUri` it belongs to the first root. Without `provider` and `profileId` it is indexed over the first
     provider profile of the workspace, embedded where there is none; `provider` "local" means embedded. For good.
-    `parsedBy` "provider" lets a provider outside read the files itself; it can be changed later."""
+    `parsedBy` "provider" lets a provider outside read the files itself, `reading` says how; both can change later."""
 
     name = Text(max_length=NAME_MAX)
     description = Text(max_length=DESCRIPTION_MAX, required=False, allow_blank=True)
     provider = Text(max_length=MAX_ID, required=False)
     profile_id = Text(max_length=MAX_ID, required=False)
     parsed_by = Choice(Reader.choices, required=False)
+    reading = ReadingSerializer(required=False)
 
 
 class KnowledgeBaseChangesSerializer(CamelSerializer):
     """What is absent stays. `settings` replaces the whole object. Another `parsedBy` has every file read anew; search
-    finds the old reading of each until the new one is done."""
+    finds the old reading of each until the new one is done. Another `reading` holds for what is read from now on; with
+    `reread` the provider also reads the files again that it read otherwise, and search does not find them meanwhile."""
 
     name = Text(max_length=NAME_MAX, required=False)
     description = Text(max_length=DESCRIPTION_MAX, required=False, allow_blank=True)
     default_tool_enabled = Flag(required=False)
     is_paused = Flag(required=False)
     parsed_by = Choice(Reader.choices, required=False)
+    reading = ReadingSerializer(required=False)
+    reread = Flag(required=False)
     settings = JSONObject(required=False)
 
 
@@ -193,5 +207,6 @@ class TagSerializer(CamelSerializer):
 
 def changes_of(data: dict[str, Any]) -> dict[str, Any]:
     """Return the columns that a body of KnowledgeBaseChangesSerializer changes."""
-    names = {"settings": "settings_json"}
-    return {names.get(name, name): value for name, value in data.items() if name != "is_paused"}
+    names = {"settings": "settings_json", "reading": "reading_json"}
+    changes = {names.get(name, name): value for name, value in data.items() if name not in ("is_paused", "reread")}
+    return changes | ({"reading_json": reading_of(data["reading"])} if "reading" in data else {})

@@ -13,7 +13,7 @@ from knowledge.api.fields import MAX_PATH, PathText, Text, Texts
 from knowledge.api.serializers.reasons import ReasonSerializer, reason_json
 from knowledge.citations.locators import MapState
 from knowledge.models import Document, DocumentEvent, IndexStatus
-from knowledge.place_words import DOCUMENT_PLACES
+from knowledge.place_words import places_sentence
 from knowledge.services import mapping
 from mnote.api.serializers import CamelSerializer
 
@@ -84,7 +84,7 @@ class SourceSerializer(CamelSerializer):
         state, counts = mapping.facts_of(document.citation_locator_json)
         return {
             "mapState": state.value,
-            "sentence": str(DOCUMENT_PLACES[state]),
+            "sentence": str(places_sentence(state, document.source_type)),
             "counts": counts,
             "contradicted": mapping.contradicted(document.citation_locator_json),
         }

@@ -27,6 +27,7 @@ from knowledge.api.serializers.knowledge_bases import (
     changes_of,
     outage_facts,
 )
+from knowledge.api.serializers.reading import reading_of
 from knowledge.models import DocumentTag, KnowledgeBase, Reader
 from knowledge.querysets import readable_in_kb, visible_kbs
 from knowledge.selectors.kb_lists import cards_for
@@ -86,6 +87,7 @@ class KnowledgeBasesView(WritingView, GenericAPIView[KnowledgeBase]):
                 provider=data.get("provider", ""),
                 profile_id=data.get("profile_id", ""),
                 parsed_by=data.get("parsed_by", Reader.MNOTE),
+                reading=reading_of(data.get("reading", {})),
             ),
         )
         body = KnowledgeBaseSerializer(card_of(principal, kb)).data
@@ -114,6 +116,8 @@ class KnowledgeBaseView(WritingView):
         if_match = request.headers.get("If-Match")
         if changes or if_match:
             kb = versions.update_kb(principal=principal, kb=kb, if_match=if_match, changes=changes)
+        if data.get("reread"):
+            knowledge_bases.reread(principal=principal, kb=kb)
         if "is_paused" in data:
             knowledge_bases.set_paused(principal=principal, kb=kb, paused=data["is_paused"])
         return _kb_response(request, kb_named(principal, kb_id))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from knowledge.providers.base import (
@@ -17,8 +18,9 @@ from knowledge.providers.base import (
 from knowledge.providers.weknora.client import NOBODY, Query
 from knowledge.providers.weknora.config import ALIKE, TESTED
 from knowledge.providers.weknora.connection import Connection
-from knowledge.providers.weknora.errors import KeyLimited, ModelMissing, NotThere
+from knowledge.providers.weknora.errors import KeyLimited, ModelMissing, NotThere, VisionMissing
 from knowledge.providers.weknora.kbs import PROBE
+from knowledge.providers.weknora.reader import engines_of
 
 Facts = dict[str, Any]
 
@@ -47,6 +49,8 @@ class _Checks:
         is_there = self._try("knowledge-base", lambda: self._kb(kb), when=can_read and kb is not None)
         has_model = self._try("kb-model", lambda: self._kb_model(kb), when=is_there)
         self._try("search", lambda: self._search(kb), when=has_model)
+        if kb is not None and kb.reading is not None and kb.reading.pictures is not None:
+            self._try("kb-vision", lambda: self._kb_vision(kb), when=is_there)
         return tuple(self._done)
 
     def _try(self, name: str, ask: Callable[[], Facts], *, when: bool = True) -> bool:
@@ -106,8 +110,8 @@ class _Checks:
         return facts | {"tested": TESTED, "isTested": str(facts["version"]).startswith(ALIKE)}
 
     def _engines(self) -> Facts:
-        engines = self._client.parser_engines()["data"]
-        return {"engines": [each.get("Name") for each in engines if isinstance(each, dict) and each.get("Available")]}
+        found = engines_of(self._client.parser_engines()["data"])
+        return {"engines": [each.name for each in found if not each.why_not], "all": [asdict(each) for each in found]}
 
     def _model(self) -> Facts:
         model = self._client.model(self._connection.config.embedding_model_id)
@@ -126,6 +130,14 @@ class _Checks:
         if not isinstance(embedding, dict):
             raise ModelMissing("the embedding model of the knowledge base does not exist")
         return {"model": str(embedding.get("modelName") or ""), "dimension": embedding.get("dimension")}
+
+    def _kb_vision(self, kb: KBRef) -> Facts:
+        """What the server shows of a model that it knows, of the right kind, whatever else the key may see."""
+        pictures = self._client.kb_config(kb.provider_kb_id).get("multimodal")
+        model = pictures.get("vlm") if isinstance(pictures, dict) else None
+        if not isinstance(model, dict) or model.get("modelId") != self._connection.config.vision_model_id:
+            raise VisionMissing("the model for pictures does not exist")
+        return {"model": str(model.get("modelName") or "")}
 
     def _search(self, kb: KBRef | None) -> Facts:
         self._client.search(kb.provider_kb_id if kb else NOBODY, Query(text=PROBE, count=1))

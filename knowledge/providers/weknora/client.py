@@ -12,6 +12,7 @@ from knowledge.providers.base import ProviderProtocolError
 from knowledge.providers.weknora import transport
 from knowledge.providers.weknora.multipart import Multipart
 from knowledge.providers.weknora.rows import (
+    PICTURES,
     ChunkRow,
     DocumentRow,
     HitRow,
@@ -99,6 +100,16 @@ class Client:
         """Only for asking whether the key may: it clears the description."""
         self._line.call("PUT", f"{_API}/knowledge-bases/{kb_id}", json={"name": name})
 
+    def change_rules(self, row: KBRow, rules: Sequence[Mapping[str, Any]]) -> KBRow:
+        """Have files read by other engines. The server empties whatever does not go along, so the rest goes back as it
+        came."""
+        config = {
+            "chunking_config": {**row.chunking, "parser_engine_rules": [dict(rule) for rule in rules]},
+            "image_processing_config": dict(row.images),
+        }
+        body = {"name": row.name, "description": row.description, "config": config}
+        return kb_row(_data(self._line.call("PUT", f"{_API}/knowledge-bases/{row.id}", json=body)))
+
     def delete_kb(self, kb_id: str) -> None:
         self._line.call("DELETE", f"{_API}/knowledge-bases/{kb_id}")
 
@@ -107,10 +118,21 @@ class Client:
 
     # documents
 
-    def upload(self, kb_id: str, *, name: str, file: IO[bytes], size: int, metadata: Mapping[str, str]) -> DocumentRow:
+    def upload(
+        self,
+        kb_id: str,
+        *,
+        name: str,
+        file: IO[bytes],
+        size: int,
+        metadata: Mapping[str, str],
+        process: Mapping[str, Any] | None = None,
+    ) -> DocumentRow:
         """Send a file of this size as a stream. Raises Duplicate for bytes that are there. Not repeated: the answer may
         be lost and the document not."""
         fields = {"fileName": name, "metadata": json.dumps(dict(metadata)), "channel": "api"}
+        if process is not None:
+            fields["process_config"] = json.dumps(dict(process))
         form = Multipart(fields, file, size=size)
         answer = self._line.call(
             "POST",
@@ -142,9 +164,11 @@ class Client:
     def trace(self, document_id: str, *, ends: float | None = None) -> TraceRow:
         return trace_row(_data(self._line.call("GET", f"{_API}/knowledge/{document_id}/spans", ends=ends)))
 
-    def reparse(self, document_id: str) -> DocumentRow:
-        """An empty body of no known length is refused, so an empty object goes along."""
-        return document_row(_data(self._line.call("POST", f"{_API}/knowledge/{document_id}/reparse", json={})))
+    def reparse(self, document_id: str, *, process: Mapping[str, Any] | None = None) -> DocumentRow:
+        """An empty body of no known length is refused, so an empty object goes along. What was said of processing
+        before stays unless it is said anew."""
+        body = {} if process is None else {"process_config": dict(process)}
+        return document_row(_data(self._line.call("POST", f"{_API}/knowledge/{document_id}/reparse", json=body)))
 
     def cancel(self, document_id: str) -> None:
         self._line.call("POST", f"{_API}/knowledge/{document_id}/cancel-parse", json={}, repeat=True)
@@ -175,7 +199,7 @@ class Client:
     def chunks(
         self, document_id: str, *, page: int = 1, size: int = MAX_CHUNKS, ends: float | None = None
     ) -> Page[ChunkRow]:
-        params = {"page": page, "page_size": size, "chunk_type": "text"}
+        params = {"page": page, "page_size": size, "chunk_type": ["text", *sorted(PICTURES)]}
         return _page(self._line.call("GET", f"{_API}/chunks/{document_id}", params=params, ends=ends), chunk_row)
 
     def chunk(self, chunk_id: str, *, ends: float | None = None) -> ChunkRow:

@@ -49,6 +49,7 @@ class WeKnoraConfig:
     url: str
     key: str = field(repr=False)
     embedding_model_id: str = ""
+    vision_model_id: str = ""
     summary_model_id: str = ""
     tenant_id: str = ""
     language: str = "en"

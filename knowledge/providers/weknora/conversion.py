@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from knowledge.mapping.converted import Converted, Mark, Piece
 from knowledge.providers.weknora.prepare import has_words
+from knowledge.providers.weknora.reader import OFFER
 from knowledge.providers.weknora.rows import ChunkRow
 
 #: A text this long is none that we could have parsed.
@@ -51,6 +52,9 @@ _ADDED: dict[str, tuple[re.Pattern[str], ...]] = {
 }
 _SLIDES = re.compile(r"<!-- Slide number: (\d{1,5}) -->")
 _PICTURES = re.compile(r"!\[[^\]\n]{0,400}?_(?:p|page_)(\d{1,5})(?:_(?:img|fig)\d+)?(?:\.\w+)?\]")
+_PAGES_OF_PICTURES = re.compile(
+    r"!\[[^\]\n]{0,400}?_(?:p|page_)(\d{1,5})(?:_(?:img|fig)\d+)?(?:\.\w+)?\]\(([^)\s]{1,2000})\)"
+)
 
 
 def own_words(text: str, file_type: str) -> str:
@@ -71,12 +75,13 @@ def slice_of(content: str, start: int, end: int) -> str:
 
 
 def key_of(content: str, start: int, end: int) -> str:
-    """Return what recognises a passage, today and after it was read again: offsets and words, without pictures."""
-    words = _IMAGES.sub("", slice_of(content, start, end))
+    """Return what recognises a passage, today and after it was read again: offsets and words, without pictures. What a
+    model made of a picture has no offsets."""
+    words = _IMAGES.sub("", slice_of(content, start, end) if end > start else content)
     return f"{start}-{end}-{hashlib.blake2b(words.encode('utf-8', 'replace'), digest_size=9).hexdigest()}"
 
 
-def put_together(chunks: Iterable[ChunkRow], file_type: str) -> Converted:
+def put_together(chunks: Sequence[ChunkRow], file_type: str) -> Converted:
     """Return the converted text of a document from all its passages."""
     rows = sorted((row for row in chunks if _is_slice(row)), key=lambda row: (row.start, row.index))
     letters = [" "] * max((row.end for row in rows), default=0)
@@ -93,10 +98,20 @@ def put_together(chunks: Iterable[ChunkRow], file_type: str) -> Converted:
     text = own_words(whole, file_type)
     return Converted(
         text=text,
-        pieces=pieces,
+        pieces=(*pieces, *_of_pictures(chunks, whole, file_type)),
         echoes=tuple(_echoes(text, file_type)),
         marks=tuple(Mark(at=at, page=page) for at, page in marks),
     )
+
+
+def _of_pictures(chunks: Iterable[ChunkRow], whole: str, file_type: str) -> Iterator[Piece]:
+    """Of what a model made of a picture the page is known: a picture is one, in others the picture's name tells."""
+    pages = {found[2]: int(found[1]) for found in _PAGES_OF_PICTURES.finditer(whole)}
+    for row in chunks:
+        if row.is_of_picture:
+            page = 1 if file_type.lower() in OFFER.pictures else pages.get(row.picture)
+            key = key_of(row.content, row.start, row.end)
+            yield Piece(key=key, start=row.start, end=row.end, page=page, is_of_picture=True)
 
 
 def _echoes(text: str, file_type: str) -> Iterator[tuple[int, int]]:
@@ -115,7 +130,7 @@ def _echoes(text: str, file_type: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_slice(row: ChunkRow) -> bool:
-    return 0 <= row.start < row.end <= _LONGEST
+    return not row.is_of_picture and 0 <= row.start < row.end <= _LONGEST
 
 
 def _page(whole: str, row: ChunkRow, slides: list[tuple[int, int]]) -> int | None:

@@ -72,6 +72,12 @@ class TypeRefused(ProviderRejected):
     code = "provider-type"
 
 
+class VisionMissing(ProviderRejected):
+    """Pictures are read by a model, and none is configured, or not one that the server takes."""
+
+    code = "provider-vision-missing"
+
+
 class QuotaUsedUp(ProviderUnavailable):
     """The tenant has no storage left at the server."""
 

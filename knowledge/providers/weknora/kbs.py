@@ -14,9 +14,11 @@ from knowledge.providers.base import (
     ProviderMisconfigured,
     ProviderUnavailable,
 )
+from knowledge.providers.originals import Reading
 from knowledge.providers.weknora.client import Query
 from knowledge.providers.weknora.connection import Connection
 from knowledge.providers.weknora.errors import ModelMissing, NotThere, OutOfScope, Taken
+from knowledge.providers.weknora.reader import are_equal, rules_of
 from knowledge.providers.weknora.rows import KBRow
 
 #: Any word will do to see whether the embedding model answers.
@@ -31,18 +33,20 @@ class KnowledgeBases:
         self._connection = connection
         self._client = connection.client
         self._lock = threading.Lock()
-        self._checked: dict[str, float] = {}
+        self._checked: dict[str, tuple[Reading | None, float]] = {}
 
     def ensure(self, kb: KBRef) -> None:
-        """Make the KB exist, and see that it can take documents. Raises ProviderKBUnusable for a burned id."""
-        if self._is_checked(kb.provider_kb_id):
+        """Make the KB exist, see that it can take documents, and have them read as is wanted. Raises
+        ProviderKBUnusable for a burned id."""
+        if self._is_checked(kb):
             return
         row = self._find_or_create(kb)
         if row.cuts_twice:
             raise ProviderMisconfigured("the knowledge base cuts passages twice, which spoils their places")
+        self._have_read(kb, row)
         check_model(self._connection, kb.provider_kb_id)
         with self._lock:
-            self._checked[kb.provider_kb_id] = time.monotonic() + self._connection.pace.known
+            self._checked[kb.provider_kb_id] = kb.reading, time.monotonic() + self._connection.pace.known
 
     def forget(self, kb_id: str) -> None:
         """Look again before the next upload."""
@@ -56,9 +60,18 @@ class KnowledgeBases:
         except NotThere:
             return
 
-    def _is_checked(self, kb_id: str) -> bool:
+    def _is_checked(self, kb: KBRef) -> bool:
         with self._lock:
-            return self._checked.get(kb_id, 0.0) > time.monotonic()
+            reading, until = self._checked.get(kb.provider_kb_id, (None, 0.0))
+        return until > time.monotonic() and reading == kb.reading
+
+    def _have_read(self, kb: KBRef, row: KBRow) -> None:
+        """Rules of a KB that gets our text concern nobody."""
+        if kb.reading is None:
+            return
+        wanted = rules_of(kb.reading)
+        if not are_equal(row.chunking.get("parser_engine_rules") or (), wanted):
+            self._client.change_rules(row, wanted)
 
     def _find_or_create(self, kb: KBRef) -> KBRow:
         found = self._find(kb.provider_kb_id)
@@ -99,6 +112,7 @@ def new_kb(connection: Connection, kb: KBRef) -> dict[str, Any]:
     model = str(kb.settings.get("embedding_model_id") or config.embedding_model_id)
     if not model:
         raise ModelMissing("no embedding model is configured for this server")
+    rules = rules_of(kb.reading) if kb.reading else []
     return {
         "id": kb.provider_kb_id,
         "name": kb_name(kb),
@@ -112,7 +126,9 @@ def new_kb(connection: Connection, kb: KBRef) -> dict[str, Any]:
             "separators": ["\n\n", "\n", ". ", "。"],
             "strategy": "auto",
             "enable_parent_child": False,
+            **({"parser_engine_rules": rules} if rules else {}),
         },
+        **_for_pictures(kb, config.vision_model_id),
         "indexing_strategy": {
             "vector_enabled": True,
             "keyword_enabled": True,
@@ -120,6 +136,12 @@ def new_kb(connection: Connection, kb: KBRef) -> dict[str, Any]:
             "graph_enabled": False,
         },
     }
+
+
+def _for_pictures(kb: KBRef, model: str) -> dict[str, Any]:
+    if kb.reading is None or kb.reading.pictures is None or not model:
+        return {}
+    return {"vlm_config": {"enabled": True, "model_id": model}}
 
 
 def check_model(connection: Connection, kb_id: str) -> None:

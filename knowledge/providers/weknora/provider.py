@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from knowledge.mapping.converted import Converted
 from knowledge.providers.base import (
@@ -45,7 +46,9 @@ from knowledge.providers.weknora.errors import KeyLimited, ModelMissing, NotTher
 from knowledge.providers.weknora.failures import is_final
 from knowledge.providers.weknora.kbs import KnowledgeBases
 from knowledge.providers.weknora.limiter import Limiter
-from knowledge.providers.weknora.rows import DocumentRow
+from knowledge.providers.weknora.reader import process_config
+from knowledge.providers.weknora.rows import OURS, DocumentRow
+from knowledge.providers.weknora.sending import AS_IT_IS
 from knowledge.providers.weknora.states import rows_by_id
 
 #: Somebody looks at a page meanwhile.
@@ -135,7 +138,8 @@ class WeKnoraProvider:
             chunk = self._client.chunk(chunk_id, ends=ends)
         except (NotThere, OutOfScope, KeyLimited):
             return None
-        row = self._row(kb, ProviderDocumentId(chunk.document_id), ends=ends) if chunk.type == "text" else None
+        is_passage = chunk.type == "text" or chunk.is_of_picture
+        row = self._row(kb, ProviderDocumentId(chunk.document_id), ends=ends) if is_passage else None
         return None if row is None else (ProviderDocumentId(row.id), passages.chunk_of(chunk, row))
 
     def timeline(self, kb: KBRef, document: ProviderDocumentId) -> tuple[Stage, ...]:  # noqa: ARG002 ids are unique
@@ -151,7 +155,7 @@ class WeKnoraProvider:
         with self._connection.turn(row.content_key):
             if row.is_in_work or (row.status == "failed" and not self._is_final(row)):
                 raise ProviderBusy("the document is still in work", retry_after=self._connection.pace.again)
-            uploads.retry(self._connection, row)
+            uploads.retry(self._connection, row, self._process(kb, row))
 
     def cancel(self, kb: KBRef, document: ProviderDocumentId) -> None:
         """Stop what can be stopped. What the embedding model has in hand is finished, and found until deleted."""
@@ -183,6 +187,11 @@ class WeKnoraProvider:
     def _row(self, kb: KBRef, document: ProviderDocumentId, *, ends: float | None = None) -> DocumentRow | None:
         row = rows_by_id(self._client, [document], ends=ends).get(document)
         return row if row is not None and row.kb_id == kb.provider_kb_id else None
+
+    def _process(self, kb: KBRef, row: DocumentRow) -> dict[str, Any] | None:
+        """What an original is read with today; a text that we sent is none."""
+        is_ours = row.metadata.get(OURS) != AS_IT_IS
+        return None if is_ours else process_config(kb.reading, row.file_type, self._connection.config.vision_model_id)
 
     def _is_final(self, row: DocumentRow) -> bool:
         return is_final(row, now=self._connection.now, pace=self._connection.pace)

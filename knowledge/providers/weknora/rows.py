@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,6 +12,10 @@ from knowledge.providers.base import ProviderProtocolError
 
 #: A fact in the metadata of a document by which we tell our documents from those of others.
 OURS = "mnoteRecipe"
+#: Types of passages that a model made of a picture: what stands in it, and what it shows.
+PICTURES = frozenset({"image_ocr", "image_caption"})
+#: The server keeps the settings of a document here, once any were sent; they beat those of the knowledge base.
+OVERRIDES = "process_overrides"
 #: Stages of processing that may still change by themselves.
 IN_WORK = frozenset({"pending", "processing", "finalizing"})
 
@@ -23,7 +28,7 @@ _MATCH_TYPES = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentRow:
     """A document of the server ("knowledge"). `file_hash` is the MD5 of the bytes. `error` is for recognising only.
-    `tags` is empty in answers that leave tags out."""
+    `tags` is empty in answers that leave tags out. `reads_pictures`: it was to be read with its pictures."""
 
     id: str
     kb_id: str
@@ -39,6 +44,7 @@ class DocumentRow:
     created_at: datetime | None
     updated_at: datetime | None
     processed_at: datetime | None
+    reads_pictures: bool = False
 
     @property
     def is_in_work(self) -> bool:
@@ -52,12 +58,16 @@ class DocumentRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KBRow:
-    """A knowledge base. `cuts_twice`: passages are cut out of larger ones, which spoils their offsets."""
+    """A knowledge base. `cuts_twice`: passages are cut out of larger ones, which spoils their offsets. `chunking` and
+    `images` are as the server has them: a change has to send them back whole."""
 
     id: str
     name: str
+    description: str
     embedding_model_id: str
     cuts_twice: bool
+    chunking: Mapping[str, Any] = field(repr=False)
+    images: Mapping[str, Any] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +80,8 @@ class TagRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkRow:
-    """A passage; offsets count code points of the text that was split."""
+    """A passage; offsets count code points of the text that was split. One that a model made of a picture has none;
+    `picture` is the address by which the text names that picture."""
 
     id: str
     document_id: str
@@ -79,6 +90,11 @@ class ChunkRow:
     start: int
     end: int
     content: str = field(repr=False)
+    picture: str = field(default="", repr=False)
+
+    @property
+    def is_of_picture(self) -> bool:
+        return self.type in PICTURES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,17 +154,21 @@ def document_row(value: Any) -> DocumentRow:
         created_at=moment(row.get("created_at")),
         updated_at=moment(row.get("updated_at")),
         processed_at=moment(row.get("processed_at")),
+        reads_pictures=_reads_pictures(row.get("metadata")),
     )
 
 
 def kb_row(value: Any) -> KBRow:
     row = _object(value, "a knowledge base")
-    chunking = row.get("chunking_config")
+    chunking, images = row.get("chunking_config"), row.get("image_processing_config")
     return KBRow(
         id=_id(row),
         name=_text(row.get("name")),
+        description=_text(row.get("description")),
         embedding_model_id=_text(row.get("embedding_model_id")),
         cuts_twice=isinstance(chunking, dict) and bool(chunking.get("enable_parent_child")),
+        chunking=chunking if isinstance(chunking, dict) else {},
+        images=images if isinstance(images, dict) else {},
     )
 
 
@@ -167,6 +187,7 @@ def chunk_row(value: Any) -> ChunkRow:
         start=_number(row.get("start_at")),
         end=_number(row.get("end_at")),
         content=_text(row.get("content")),
+        picture=_picture(row.get("image_info")),
     )
 
 
@@ -224,6 +245,21 @@ def _span(value: Any) -> SpanRow:
         finished_at=moment(row.get("finished_at")),
         children=tuple(_span(child) for child in row.get("children") or [] if isinstance(child, dict)),
     )
+
+
+def _reads_pictures(metadata: Any) -> bool:
+    overrides = metadata.get(OVERRIDES) if isinstance(metadata, dict) else None
+    return isinstance(overrides, dict) and overrides.get("enable_multimodel") is True
+
+
+def _picture(info: Any) -> str:
+    """What is known of the pictures of a passage comes as JSON in a string."""
+    try:
+        found = json.loads(info) if isinstance(info, str) and info else []
+    except ValueError:
+        return ""
+    first = found[0] if isinstance(found, list) and found else {}
+    return _text(first.get("url")) if isinstance(first, dict) else ""
 
 
 def _object(value: Any, what: str) -> dict[str, Any]:

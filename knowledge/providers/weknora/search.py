@@ -22,8 +22,7 @@ from knowledge.providers.weknora.conversion import says_something
 from knowledge.providers.weknora.errors import NotThere
 from knowledge.providers.weknora.passages import hinted
 from knowledge.providers.weknora.prepare import has_words
-from knowledge.providers.weknora.rows import HitRow
-from knowledge.providers.weknora.sending import OVERRIDES
+from knowledge.providers.weknora.rows import OVERRIDES, HitRow
 
 #: Keyword search takes time with the square of the query, and everybody waits meanwhile.
 MAX_QUERY = 2_000
@@ -126,7 +125,7 @@ def _ask(asking: _Asking, kb: KBRef, count: int) -> _Found:
 
 
 def _is_passage(row: HitRow) -> bool:
-    return row.chunk.type == "text" and says_something(row.chunk.content)
+    return (row.chunk.type == "text" or row.chunk.is_of_picture) and says_something(row.chunk.content)
 
 
 def _in_order(rows: Iterable[HitRow]) -> list[HitRow]:

@@ -8,20 +8,19 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from io import BytesIO
-from typing import IO
+from typing import IO, Any
 
 from knowledge.parsing.source_map import LINE_KINDS, ResourceKind
 from knowledge.providers.base import IngestRequest, OriginalChanged
 from knowledge.providers.originals import Original
 from knowledge.providers.weknora.errors import TypeRefused
 from knowledge.providers.weknora.prepare import RECIPE, prepare
+from knowledge.providers.weknora.reader import process_config
 from knowledge.providers.weknora.rows import OURS, DocumentRow, content_key
 
 #: Names of our facts in the metadata of a document.
 SHIFTS = "mnoteShifts"
 TEXT_HASH = "mnoteTextHash"
-#: The server keeps the settings of a document here, once any were sent; they beat those of the knowledge base.
-OVERRIDES = "process_overrides"
 #: What stands for the recipe where nothing was prepared.
 AS_IT_IS = "original-1"
 
@@ -43,7 +42,7 @@ _UTF8 = frozenset({"", "utf-8", "utf-8-sig", "ascii"})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parcel:
     """One upload. `file_hash` is the MD5 by which the server knows a content, `text_hash` ours of the same bytes where
-    they are not the original's."""
+    they are not the original's. `process` is how an original is to be read, None for a text."""
 
     kb_id: str
     name: str
@@ -53,6 +52,7 @@ class Parcel:
     file_hash: str
     text_hash: str
     metadata: dict[str, str]
+    process: dict[str, Any] | None = None
 
     @property
     def content_key(self) -> str:
@@ -67,10 +67,10 @@ class Parcel:
         return row.content_key == self.content_key
 
 
-def pack(request: IngestRequest) -> Parcel:
-    """Return what to send for an ingest request. Raises TypeRefused, OriginalChanged."""
+def pack(request: IngestRequest, vision_model_id: str = "") -> Parcel:
+    """Return what to send for an ingest request. Raises TypeRefused, VisionMissing, OriginalChanged."""
     if request.original is not None and _is_readable(request):
-        return _as_it_is(request, request.original)
+        return _as_it_is(request, request.original, vision_model_id)
     prepared = prepare(request.source_map.text)
     body = prepared.text.encode()
     file_type = "md" if request.source_map.kind is ResourceKind.MARKDOWN else "txt"
@@ -105,8 +105,9 @@ def _is_readable(request: IngestRequest) -> bool:
     return request.source_map.kind not in LINE_KINDS or encoding in _UTF8
 
 
-def _as_it_is(request: IngestRequest, original: Original) -> Parcel:
+def _as_it_is(request: IngestRequest, original: Original, vision_model_id: str) -> Parcel:
     file_type = _type_there(request)
+    process = process_config(request.kb.reading, file_type, vision_model_id)
     size, file_hash = _measured(original, request.source_hash)
     return Parcel(
         kb_id=request.kb.provider_kb_id,
@@ -117,6 +118,7 @@ def _as_it_is(request: IngestRequest, original: Original) -> Parcel:
         file_hash=file_hash,
         text_hash="",
         metadata=_metadata(request, {OURS: AS_IT_IS}),
+        process=process,
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from knowledge.providers.base import (
     DocumentPhase,
@@ -21,8 +23,8 @@ from knowledge.providers.weknora.deletion import delete
 from knowledge.providers.weknora.errors import Clash, Duplicate, TextTooLarge
 from knowledge.providers.weknora.failures import is_final
 from knowledge.providers.weknora.prepare import has_words
-from knowledge.providers.weknora.rows import OURS, DocumentRow, document_row
-from knowledge.providers.weknora.sending import OVERRIDES, Parcel, pack
+from knowledge.providers.weknora.rows import OURS, OVERRIDES, DocumentRow, document_row
+from knowledge.providers.weknora.sending import Parcel, pack
 from knowledge.providers.weknora.states import is_hopeless, plain_state, rows_by_id
 
 
@@ -30,8 +32,8 @@ def ingest(connection: Connection, request: IngestRequest) -> IngestOutcome:
     """Send a content, or find it sent. The document is seldom done when this returns."""
     if request.original is None and not has_words(request.source_map.text):
         return IngestOutcome(state=_not_sent())
-    parcel = pack(request)
     config = connection.config
+    parcel = pack(request, config.vision_model_id)
     if parcel.size > (config.max_original_bytes if parcel.is_original else config.max_text_bytes):
         raise TextTooLarge("it is larger than what we send to this server")
     with connection.turn(parcel.content_key):
@@ -54,7 +56,7 @@ def _ingest(connection: Connection, parcel: Parcel, known_id: str | None) -> Ing
     if known is None or not parcel.is_in(known):
         known = _failed_before(connection, parcel)
     if known is not None:
-        resumed = _resume(connection, known)
+        resumed = _resume(connection, parcel, known)
         if resumed is not None:
             return _outcome(connection, parcel, resumed, duplicate=True)
     return _send(connection, parcel)
@@ -69,7 +71,7 @@ def _send(connection: Connection, parcel: Parcel) -> IngestOutcome:
         except Duplicate as found:
             row = document_row(found.row)
             connection.settle([row])
-            resumed = _resume(connection, row)
+            resumed = _resume(connection, parcel, row)
             if resumed is not None:
                 return _outcome(connection, parcel, resumed, duplicate=True)
             if is_last:
@@ -85,8 +87,9 @@ def _upload(connection: Connection, parcel: Parcel) -> DocumentRow:
     try:
         with parcel.open() as file:
             row = connection.client.upload(
-                parcel.kb_id, name=parcel.name, file=file, size=parcel.size, metadata=parcel.metadata
-            )
+                parcel.kb_id, name=parcel.name, file=file, size=parcel.size, metadata=parcel.metadata,
+                process=parcel.process,
+            )  # fmt: skip
     except (ProviderUnavailable, ProviderProtocolError):
         found = _arrived(connection, parcel)
         if found is None:
@@ -121,7 +124,7 @@ def _failed_before(connection: Connection, parcel: Parcel) -> DocumentRow | None
     return next((row for row in page.rows if parcel.is_in(row)), None)
 
 
-def _resume(connection: Connection, row: DocumentRow) -> DocumentRow | None:
+def _resume(connection: Connection, parcel: Parcel, row: DocumentRow) -> DocumentRow | None:
     """Take up a document that holds the content, or clear it away and return None.
 
     Raises Clash for one that others put there to be processed otherwise, ProviderBusy when it is not our turn,
@@ -133,9 +136,10 @@ def _resume(connection: Connection, row: DocumentRow) -> DocumentRow | None:
         delete(connection, row)
         return None
     if row.status == "failed":
-        return retry(connection, row) if is_final(row, now=connection.now, pace=connection.pace) else row
+        is_over = is_final(row, now=connection.now, pace=connection.pace)
+        return retry(connection, row, parcel.process) if is_over else row
     if row.status == "completed" and not connection.counter.count(row).total:
-        return retry(connection, row)
+        return retry(connection, row, parcel.process)
     return row
 
 
@@ -143,11 +147,12 @@ def _is_hopeless(connection: Connection, row: DocumentRow) -> bool:
     return is_hopeless(connection.client, row, connection.now, connection.pace)
 
 
-def retry(connection: Connection, row: DocumentRow) -> DocumentRow:
-    """Have a document processed again that has come to an end. While another run lasts this would ruin it."""
+def retry(connection: Connection, row: DocumentRow, process: Mapping[str, Any] | None) -> DocumentRow:
+    """Have a document processed again that has come to an end, with `process` instead of what was said before. While
+    another run lasts this would ruin it."""
     connection.enter(row.content_key)
     try:
-        return connection.client.reparse(row.id)
+        return connection.client.reparse(row.id, process=process)
     except ProviderError:
         connection.leave(row.content_key)
         raise

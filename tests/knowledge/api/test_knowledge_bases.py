@@ -256,7 +256,9 @@ def test_new_base_can_be_put_on_a_provider_profile(library: Library) -> None:
     body = {**library.scope, "name": "There", "profileId": choices[0]["id"]}
     made = post(client, URL, body).json()
 
+    reading = choices[0].pop("reading")
     assert choices == [{"id": profile.pk, "name": "Library", "provider": "weknora", "isUsable": True, "whyNot": ""}]
+    assert (reading["seesEngines"], reading["readsScans"]) == (False, False)
     assert (made["provider"], made["providerProfile"]) == ("weknora", {"id": profile.pk, "name": "Library"})
     assert library.people.client("carol").get(one(library)).json()["providerProfile"] is None
 

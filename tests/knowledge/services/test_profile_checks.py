@@ -71,7 +71,7 @@ def test_wide_key_shows_version_engines_and_model(profile: ProviderProfile, stub
     found = check(profile)
 
     assert sentence_of(found["version"]) == "The server does not say which version it is."
-    assert sentence_of(found["parser-engines"]) == "Working: builtin, simple."
+    assert sentence_of(found["parser-engines"]) == "Working: builtin, simple, markitdown."
     assert sentence_of(found["model"]) == "It is active: stub-256."
 
 

@@ -52,7 +52,8 @@ def fields_of(error: AppError) -> set[str]:
 def test_saved_profile_connects_and_shows_neither_address_nor_key(boss: Principal, wish: ProfileWish) -> None:
     profile = profiles.save_profile(by=boss, profile=None, wish=wish)
 
-    assert connection_of(profile) == {"url": URL, "key": KEY, "tenant_id": "1", "embedding_model_id": "model-1"}
+    models = {"embedding_model_id": "model-1", "vision_model_id": ""}
+    assert connection_of(profile) == {"url": URL, "key": KEY, "tenant_id": "1", **models}
     entry = AuditEntry.objects.get(action="profile.create")
     told = f"{profile!r} {profile} {wish!r} {entry.target} {entry.facts} {profile.sealed_key}"
     assert KEY not in told

@@ -46,7 +46,9 @@ def test_check_with_a_wide_key_tells_more(desk: Desk, stub: WeKnoraStub) -> None
 
     assert facts["key"] == {"edition": "lite"}
     assert set(facts["version"]) == {"startedAt"}
-    assert facts["parser-engines"] == {"engines": ["builtin", "simple"]}
+    assert facts["parser-engines"]["engines"] == ["builtin", "simple", "markitdown"]
+    known = {each["name"]: each["why_not"] for each in facts["parser-engines"]["all"]}
+    assert (known["builtin"], known["mineru"]) == ("", "not-set-up")
     assert facts["model"] == {"model": "stub-256"}
 
 
