@@ -33,6 +33,7 @@ from mnote.services import jobs
 _LONG = 6 * 3600
 #: How soon a refresh of an index looks whether what it queued is back.
 _LOOK_AGAIN_SECONDS = 3.0
+_UNWANTED = {"skipped": "no longer wanted"}
 
 
 @job("knowledge.sync_source", max_attempts=3, deadline_seconds=_LONG)
@@ -43,7 +44,7 @@ def sync_source(context: JobContext) -> dict[str, Any]:
         .first()
     )
     if source is None or source.kb.paused_at:
-        return {"skipped": "no longer wanted"}
+        return dict(_UNWANTED)
     order = sync.Order(
         trigger=context.payload.get("trigger", "manual"),
         job_id=context.job.id,
@@ -56,9 +57,9 @@ def sync_source(context: JobContext) -> dict[str, Any]:
 
 @job("resource_parse", queue="bulk", max_attempts=5)
 def resource_parse(context: JobContext) -> dict[str, Any]:
-    kb = KnowledgeBase.objects.select_related("workspace").filter(id=context.payload["kb_id"]).first()
-    if kb is None or kb.archived_at or kb.paused_at:
-        return {"skipped": "no longer wanted"}
+    kb = _kb_of(context)
+    if kb is None or kb.paused_at:
+        return dict(_UNWANTED)
     place = context.payload.get("slot", 0)  # one key, one running job: see the dedup key of `registry.request_work`
     worker = f"slot {place}{claims.PLACE}{context.job.id}.{context.job.attempt}"
     drained = drain.drain(kb=kb, worker=worker, beat=context.beat)
@@ -80,7 +81,7 @@ def remove_documents(context: JobContext) -> dict[str, Any]:
 
 @job("knowledge.cancel_documents", queue="bulk", max_attempts=10)
 def cancel_documents(context: JobContext) -> dict[str, Any]:
-    kb = KnowledgeBase.objects.filter(id=context.payload["kb_id"], archived_at__isnull=True).first()
+    kb = _kb_of(context)
     ids = context.payload["provider_document_ids"]
     return {"cancelled": stopping.cancel_at_provider(kb=kb, provider_document_ids=ids) if kb else 0}
 
@@ -93,25 +94,23 @@ def purge_kb(context: JobContext) -> dict[str, Any]:
 
 @job("knowledge.reread_kb", queue="bulk", max_attempts=5)
 def reread_kb(context: JobContext) -> dict[str, Any]:
-    kb = KnowledgeBase.objects.select_related("workspace").filter(id=context.payload["kb_id"]).first()
-    if kb is None or kb.archived_at:
-        return {"skipped": "no longer wanted"}
+    kb = _kb_of(context)
+    if kb is None:
+        return dict(_UNWANTED)
     return {"requeued": rereading.reread(kb=kb, only=context.payload.get("only", ""), beat=context.beat)}
 
 
 @job("knowledge.reread_outdated", queue="bulk", max_attempts=5)
 def reread_outdated(context: JobContext) -> dict[str, Any]:
-    kb = KnowledgeBase.objects.select_related("workspace").filter(id=context.payload["kb_id"]).first()
-    if kb is None or kb.archived_at:
-        return {"skipped": "no longer wanted"}
-    return {"requeued": rereading.reread_outdated(kb=kb, beat=context.beat)}
+    kb = _kb_of(context)
+    return {"requeued": rereading.reread_outdated(kb=kb, beat=context.beat)} if kb else dict(_UNWANTED)
 
 
 @job("knowledge.batch", queue="bulk", max_attempts=3)
 def batch(context: JobContext) -> dict[str, Any]:
-    kb = KnowledgeBase.objects.select_related("workspace").filter(id=context.payload["kb_id"]).first()
-    if kb is None or kb.archived_at or context.job.requested_by is None:
-        return {"skipped": "no longer wanted"}
+    kb = _kb_of(context)
+    if kb is None or context.job.requested_by is None:
+        return dict(_UNWANTED)
     done = batches.run(
         principal=Principal(user=context.job.requested_by),
         kb=kb,
@@ -125,7 +124,7 @@ def batch(context: JobContext) -> dict[str, Any]:
 def evidence_index_refresh(context: JobContext) -> dict[str, Any]:
     workspace = Workspace.objects.filter(pk=context.payload["workspace_id"]).first()
     if workspace is None:
-        return {"skipped": "no longer wanted"}
+        return dict(_UNWANTED)
     if index_refresh.refresh(workspace=workspace, beat=context.beat):
         raise Postpone(_LOOK_AGAIN_SECONDS)
     return {}
@@ -133,17 +132,17 @@ def evidence_index_refresh(context: JobContext) -> dict[str, Any]:
 
 @job("workspace_sanity_check", queue="bulk", max_attempts=3)
 def workspace_sanity_check(context: JobContext) -> dict[str, Any]:
-    kb = KnowledgeBase.objects.filter(id=context.payload["kb_id"], archived_at__isnull=True).first()
-    return reconcile.reconcile(kb=kb, repair=True).as_json() if kb else {"skipped": "no longer wanted"}
+    kb = _kb_of(context)
+    return reconcile.reconcile(kb=kb, repair=True).as_json() if kb else dict(_UNWANTED)
 
 
 @job("knowledge.import_address", max_attempts=3)
 def import_address(context: JobContext) -> dict[str, Any]:
     user, payload = context.job.requested_by, context.payload
-    kb = KnowledgeBase.objects.select_related("workspace").filter(id=payload["kb_id"], archived_at=None).first()
+    kb = _kb_of(context)
     root = Root.objects.select_related("workspace").filter(pk=payload["root_id"]).first()
     if user is None or kb is None or root is None:
-        return {"skipped": "no longer wanted"}
+        return dict(_UNWANTED)
     uploaded = web_import.import_address(
         principal=Principal(user=user), kb=kb, root=root, folder=payload["folder"], url=payload["url"],
         name=payload["name"],
@@ -192,6 +191,12 @@ def schedule_syncs() -> None:
         jobs.enqueue(kind="knowledge.look_at_profiles", dedup_key="all", queue="bulk")
     if removal.is_due():
         jobs.enqueue(kind="knowledge.housekeeping", dedup_key="all", queue="bulk")
+
+
+def _kb_of(context: JobContext) -> KnowledgeBase | None:
+    """Return the knowledge base that a job is about, unless it is archived."""
+    live = KnowledgeBase.objects.select_related("workspace").filter(archived_at=None)
+    return live.filter(id=context.payload["kb_id"]).first()
 
 
 def _enqueue(kb: KnowledgeBase, kind: str) -> None:

@@ -28,7 +28,7 @@ _CHANGING = (
     "content_hash", "content_text", "content_blob_path", "mime_type", "size_bytes", "updated_at_ms", "stale"
 )  # fmt: skip
 _BATCH, _LOOKED_UP = 50, 500
-_CACHE_ENTRIES = 64
+_CACHE_ENTRIES = 256
 _CACHE_CHARS = 16_000_000
 _SMALL = 4096
 #: What reading needs of a row.

@@ -20,7 +20,7 @@ from pageai.panel.scrubbing import Scrub
 from pageai.panel.upstream import Stream, open_stream
 from pageai.services import chats, gatekeeping, journals, runs, turns
 from pageai.services.gatekeeping import Visit
-from pageai.threads import beside, in_thread
+from pageai.threads import Beginning, beside, by_itself, in_thread
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class ChatTurn:
         self._visit = visit
         self._run = run
         self._question = question
-        self._begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._begun = Beginning[None]()
         self._reason, self._detail = EndReason.CUT, ""
         self._waiting, self._written = "", 0
         self._kept: list[Draft] = []
@@ -42,10 +42,8 @@ class ChatTurn:
 
     async def start(self) -> None:
         """Ask, and return when the model begins to answer. Raises AppError, PanelError."""
-        task = asyncio.create_task(self._work())
-        _tasks.add(task)
-        task.add_done_callback(_tasks.discard)
-        await asyncio.shield(self._begun)
+        by_itself(self._work())
+        await self._begun.wait()
 
     async def _work(self) -> None:
         failure: Exception = PanelUnavailable(layer=LAYER)
@@ -55,19 +53,17 @@ class ChatTurn:
             async with open_stream(call, layer=LAYER, silence_seconds=_SILENCE_SECONDS) as stream:
                 if stream.status != 200:
                     raise PanelUnavailable(layer=LAYER, reason=f"status {stream.status}")
-                self._begun.set_result(None)
+                self._begun.tell(None)
                 async with beside(self._guard(asyncio.current_task())), beside(self._keep()):
                     await self._read(stream)
         except asyncio.CancelledError:
             logger.info("a turn was given up", extra={"run": self._run.pk})
         except (AppError, PanelError, FrameTooLarge) as error:
-            if not self._begun.done():
+            if not self._begun.is_told:
                 self._reason, self._detail, failure = EndReason.FAILED, getattr(error, "code", "too-large"), error
         finally:
             await in_thread(self._finish)
-            if not self._begun.done():
-                self._begun.set_exception(failure)
-                self._begun.exception()  # whoever asked may have left: then nobody else takes it
+            self._begun.fail(failure)
 
     async def _read(self, stream: Stream) -> None:
         reader = FrameReader()
@@ -133,4 +129,3 @@ class ChatTurn:
 
 
 _PIECE = 2_000
-_tasks: set[asyncio.Task[None]] = set()

@@ -21,7 +21,7 @@ from pageai.panel.opencode import LAYER
 from pageai.services import changes, direct, gatekeeping, journals, settling, turns
 from pageai.services.gatekeeping import Visit
 from pageai.services.settling import Outcome
-from pageai.threads import beside, in_thread
+from pageai.threads import Beginning, beside, by_itself, in_thread
 from pageai.views.recording import Recorder
 from pageai.views.tapping import Tap
 
@@ -39,17 +39,15 @@ class DirectTurn:
         self._visit = visit
         self._run = run
         self._question = question
-        self._asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._asked = Beginning[None]()
         self._reason: EndReason | None = None
         self._detail = ""
         self._is_ours = True
 
     async def start(self) -> None:
         """Ask, and return when opencode has the question. Raises AppError, PanelError."""
-        task = asyncio.create_task(self._work())
-        _tasks.add(task)
-        task.add_done_callback(_tasks.discard)
-        await asyncio.shield(self._asked)
+        by_itself(self._work())
+        await self._asked.wait()
 
     async def _work(self) -> None:
         recorder: Recorder | None = None
@@ -64,9 +62,7 @@ class DirectTurn:
             if recorder is not None:
                 await recorder.flush()
             await in_thread(partial(self._finish, recorder))
-            if not self._asked.done():
-                self._asked.set_exception(failure)
-                self._asked.exception()  # whoever asked may have left: then nobody else takes it
+            self._asked.fail(failure)
 
     async def _read(self, recorder: Recorder, tap: Tap) -> None:
         async with beside(tap.run()), beside(recorder.run()):
@@ -74,7 +70,7 @@ class DirectTurn:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(tap.is_listening.wait(), _LISTEN_SECONDS)
             await in_thread(partial(direct.send, self._visit, self._question))
-            self._asked.set_result(None)
+            self._asked.tell(None)
             await self._until_over(recorder, tap)
 
     async def _until_over(self, recorder: Recorder, tap: Tap) -> None:
@@ -138,6 +134,3 @@ class DirectTurn:
         is_proper = scribe.is_idle or bool(scribe.error) or scribe.was_aborted
         outcome = Outcome(is_proper=is_proper, source=LAYER, reason=self._reason, detail=self._detail)
         settling.conclude(self._visit, self._run, scribe, outcome)
-
-
-_tasks: set[asyncio.Task[None]] = set()

@@ -28,7 +28,7 @@ from pageai.panel.upstream import Call, Stream, open_stream
 from pageai.services import changes, errands, gatekeeping, journals, settling, turns
 from pageai.services.gatekeeping import Visit
 from pageai.services.settling import Outcome
-from pageai.threads import beside, in_thread
+from pageai.threads import Beginning, beside, by_itself, in_thread
 from pageai.views.recording import Recorder
 from pageai.views.tapping import Tap
 
@@ -69,7 +69,7 @@ class Turn:
         self._texts = texts
         self._recorder: Recorder | None = None
         self.relay = Relay(cut_text=texts.cut, hear=self._hear)
-        self._head: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
+        self._head = Beginning[Head]()
         self._is_finished = asyncio.Event()
         self._reason: EndReason | None = None
         self._detail = ""
@@ -85,11 +85,9 @@ class Turn:
 
     async def start(self, call: Call) -> Head:
         """Ask OpenHub, and give how it answered; from then on the turn runs by itself. Raises PanelError."""
-        task = asyncio.create_task(self._run(call))
-        _tasks.add(task)
-        task.add_done_callback(_tasks.discard)
+        by_itself(self._run(call))
         _turns[self.visit.binding.pk] = self
-        return await asyncio.shield(self._head)
+        return await self._head.wait()
 
     async def _run(self, call: Call) -> None:
         try:
@@ -100,9 +98,9 @@ class Turn:
                 await self._ask(call, tap)
         except PanelError as error:
             self._reason, self._detail = EndReason.FAILED, error.code
-            self._fail(error)
+            self._head.fail(error)
         finally:
-            self._fail(PanelUnavailable(layer="openhub_fastapi"))
+            self._head.fail(PanelUnavailable(layer="openhub_fastapi"))
             self.relay.end()
             if self._recorder is not None:
                 await self._recorder.flush()
@@ -133,7 +131,7 @@ class Turn:
             head = await _head_of(stream)
             if not head.is_stream:
                 self._reason, self._detail = EndReason.FAILED, f"openhub-{head.status}"
-            self._tell(head)
+            self._head.tell(head)
             if head.is_stream:
                 with contextlib.suppress(asyncio.CancelledError):
                     await self.relay.run(stream.pieces())
@@ -186,18 +184,8 @@ class Turn:
         finally:
             turns.end(binding_id=self.visit.binding.pk)
 
-    def _tell(self, head: Head) -> None:
-        if not self._head.done():
-            self._head.set_result(head)
-
-    def _fail(self, error: PanelError) -> None:
-        if not self._head.done():
-            self._head.set_exception(error)
-            self._head.exception()  # whoever asked may have left: then nobody else takes it
-
 
 _turns: dict[str, Turn] = {}
-_tasks: set[asyncio.Task[None]] = set()
 
 
 def turn_of(binding_id: str) -> Turn | None:
