@@ -99,14 +99,28 @@ class ChunkRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitRow:
-    """A passage found. `facts` holds what else the server says of it, under our names."""
+    """A passage found. Of most nothing more is wanted, so that the rest is read when it is."""
 
     chunk: ChunkRow
     kb_id: str
     score: float
     match_type: str
     metadata: Mapping[str, str]
-    facts: Mapping[str, Any]
+    _rest: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What else the server says of the passage, under our names."""
+        row = self._rest
+        facts = {
+            "displayName": _text(row.get("knowledge_filename")),
+            "source": _text(row.get("knowledge_source")),
+            "channel": _text(row.get("knowledge_channel")),
+            "parentChunkId": _text(row.get("parent_chunk_id")),
+            "subChunkIds": [_text(each) for each in row.get("sub_chunk_id") or []],
+            "matchedText": _text(row.get("matched_content")),
+        }
+        return {name: fact for name, fact in facts.items() if fact}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,21 +208,13 @@ def chunk_row(value: Any) -> ChunkRow:
 def hit_row(value: Any) -> HitRow:
     row = _object(value, "a hit")
     score = row.get("score")
-    facts = {
-        "displayName": _text(row.get("knowledge_filename")),
-        "source": _text(row.get("knowledge_source")),
-        "channel": _text(row.get("knowledge_channel")),
-        "parentChunkId": _text(row.get("parent_chunk_id")),
-        "subChunkIds": [_text(each) for each in row.get("sub_chunk_id") or []],
-        "matchedText": _text(row.get("matched_content")),
-    }
     return HitRow(
         chunk=chunk_row(row),
         kb_id=_text(row.get("knowledge_base_id")),
         score=float(score) if isinstance(score, int | float) else 0.0,
         match_type=_MATCH_TYPES.get(_number(row.get("match_type"), default=-1), "other"),
         metadata=_strings(row.get("metadata")),
-        facts={name: fact for name, fact in facts.items() if fact},
+        _rest=row,
     )
 
 

@@ -81,10 +81,10 @@ def find(connection: Connection, request: SearchRequest) -> SearchOutcome:
             failed.append((kb.provider_kb_id, error))
     if failed and not found:
         raise failed[0][1]
-    hits = _hits(found)
+    ranked = _by_rank(found)
     return SearchOutcome(
-        hits=tuple(hits[: request.limit]),
-        more=len(hits) > request.limit or not all(each.is_all for each in found),
+        hits=tuple(_hit(row, score) for row, score in ranked[: request.limit]),
+        more=len(ranked) > request.limit or not all(each.is_all for each in found),
         degraded=bool(failed),
         notes=tuple(dict.fromkeys(notes)),
         dropped=sum(each.dropped for each in found),
@@ -149,10 +149,11 @@ def _ranked(lists: Sequence[Sequence[HitRow]]) -> list[tuple[HitRow, float]]:
     return sorted(((first[each], score) for each, score in scores.items()), key=lambda item: -item[1])
 
 
-def _hits(found: Sequence[_Found]) -> list[SearchHit]:
+def _by_rank(found: Sequence[_Found]) -> list[tuple[HitRow, float]]:
+    """Return the rows of all knowledge bases with what they are ordered by."""
     if len(found) == 1:
-        return [_hit(row, row.score) for row in found[0].rows]
-    return [_hit(row, score) for row, score in _ranked([each.rows for each in found])]
+        return [(row, row.score) for row in found[0].rows]
+    return _ranked([each.rows for each in found])
 
 
 def _hit(row: HitRow, score: float) -> SearchHit:
