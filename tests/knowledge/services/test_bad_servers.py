@@ -115,6 +115,29 @@ def _leaks_nothing(remote: Remote, logged: str) -> None:
         assert secret not in told
 
 
+@pytest.mark.parametrize("remote", ["lite"], indirect=True)
+def test_key_that_is_exchanged_for_one_of_another_tenant_moves_nothing_there(remote: Remote) -> None:
+    remote.vault.write("a.md", "# Garden\n\nTomatoes need water every morning.\n")
+    remote.level()
+    place, key = remote.kb.provider_kb_id, remote.stub.world.keys[remote.stub.key]
+    key.tenant = 2
+    remote.vault.write("b.md", "# Backup\n\nCopied at two in the morning.\n")
+    remote.vault.sync()
+    for _turn in range(3):
+        remote.work()
+
+    assert remote.kb.provider_kb_id == place
+    assert len(remote.stub.world.kbs) == 1
+    assert remote.outage is not None
+    assert remote.outage.code == "provider-scope"
+    assert remote.vault.states() == {"a.md": "indexed", "b.md": "queued"}
+
+    key.tenant = 1
+    remote.level()
+    assert set(remote.vault.states().values()) == {"indexed"}
+    assert len(remote.held) == remote.uploads() == 2
+
+
 NAMES = {
     "quotes": 'a"; filename="evil.md',
     "line of a header": "x\r\nX-Injected: 1.md",

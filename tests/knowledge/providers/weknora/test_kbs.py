@@ -15,7 +15,7 @@ from knowledge.providers.base import (
     ProviderRightsMissing,
 )
 from knowledge.providers.weknora.config import Pace, WeKnoraConfig
-from knowledge.providers.weknora.errors import EmbedderUnavailable, KeyLimited, ModelMissing
+from knowledge.providers.weknora.errors import EmbedderUnavailable, KeyLimited, ModelMissing, OutOfScope
 from knowledge.providers.weknora.kbs import kb_name
 from tests.conformance.bench import Bench
 from tests.knowledge.providers.weknora.desk import Desk, request
@@ -89,13 +89,16 @@ def test_ensure_kb_with_the_id_of_a_deleted_one_asks_for_a_new_id(desk: Desk) ->
     provider.ensure_kb(new_kb())
 
 
-def test_ensure_kb_with_the_id_of_another_tenant_asks_for_a_new_id(desk: Desk, stub: WeKnoraStub) -> None:
+def test_ensure_kb_with_the_key_of_another_tenant_makes_nothing_there(desk: Desk, stub: WeKnoraStub) -> None:
+    """T33: only tenants keep people apart, so documents must not move from one to another by a key."""
     kb = new_kb()
     desk.provider().ensure_kb(kb)
     stub.world.kbs[kb.provider_kb_id].tenant = 2
 
-    with pytest.raises(ProviderKBUnusable):
+    with pytest.raises(OutOfScope):
         desk.provider().ensure_kb(kb)
+
+    assert len(stub.calls("POST", "/knowledge-bases$")) == 1
 
 
 def test_ensure_kb_with_a_key_limited_to_a_list_mints_no_ids_for_ever(desk: Desk, stub: WeKnoraStub) -> None:

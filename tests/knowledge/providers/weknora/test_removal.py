@@ -80,6 +80,23 @@ def test_delete_cut_off_by_a_restart_is_asked_for_again(desk: Desk, bench: Bench
     assert stub.world.documents == {}
 
 
+def test_delete_goes_on_when_the_server_is_restarted_meanwhile(bench: Bench, kb: KBRef, stub: WeKnoraStub) -> None:
+    """T53: such a server forgets the deletion, and shows the row as failed."""
+    document = bench.add(kb, NOTE)
+    restarts = iter([True])
+
+    def weather(method: str, target: str) -> None:
+        if "/batch" in target and stub.calls("DELETE", "/knowledge/") and next(restarts, False):
+            stub.restart()
+
+    stub.weather = weather
+
+    bench.provider.delete_document(kb, document)
+
+    assert stub.world.documents == {}
+    assert len(stub.calls("DELETE", "/knowledge/")) == 2
+
+
 def test_delete_of_a_document_in_work_frees_its_turn(bench: Bench, kb: KBRef, stub: WeKnoraStub) -> None:
     stub.world.plans.append(["processing"])
     document = bench.provider.ingest(request(kb)).state.provider_document_id
