@@ -30,7 +30,8 @@ _BATCH = 32
 _BATCH_OUTSIDE = 4
 #: After this long a job makes room for other knowledge bases and queues itself again.
 _TURN_SECONDS = 20.0
-_SHORT_PAUSE = 6.0
+#: For so many seconds a turn waits for a provider that is to be left alone.
+_PATIENCE = 6.0
 
 Beat = Callable[..., None]
 
@@ -46,18 +47,21 @@ class Drained:
     again_at: datetime | None = None
 
 
-def drain(*, kb: KnowledgeBase, worker: str, beat: Beat = lambda **_: None) -> Drained:
+def drain(
+    *, kb: KnowledgeBase, worker: str, beat: Beat = lambda **_: None, patience: float = _PATIENCE
+) -> Drained:
     """Ingest waiting documents and ask for those that the provider has, until none is left to do now, the turn is
     over, or nothing can be indexed now.
 
-    `worker` names who does it, see `claims.PLACE`.
+    `worker` names who does it, see `claims.PLACE`. A pause of up to `patience` seconds that the provider needs is part
+    of the turn; a longer one ends it.
     """
     ends = time.monotonic() + _TURN_SECONDS
     tally = Tally()
     claims.take_over(kb=kb, worker=worker)
     limit = _BATCH if kb.provider == ProviderKind.LOCAL else _BATCH_OUTSIDE
     is_out = False
-    while not is_out and time.monotonic() < ends and _is_open(kb, ends):
+    while not is_out and time.monotonic() < ends and _is_open(kb, min(ends, time.monotonic() + patience)):
         beat(indexed=tally.indexed, failed=tally.failed)
         dropping.finish_deletions(kb=kb)
         provider_tags.finish(kb=kb)
@@ -71,11 +75,12 @@ def drain(*, kb: KnowledgeBase, worker: str, beat: Beat = lambda **_: None) -> D
     return _drained(kb, tally, is_out=is_out)
 
 
-def _is_open(kb: KnowledgeBase, ends: float) -> bool:
-    """Say whether the provider may be asked, after a pause where it is a short one: the next turn is not so near."""
+def _is_open(kb: KnowledgeBase, until: float) -> bool:
+    """Say whether the provider may be asked, after a pause where it ends before `until` (monotonic): the next turn is
+    not so near."""
     closed = provider_outages.closed_until(kb)
     seconds = (closed - timezone.now()).total_seconds() if closed else 0.0
-    if seconds > _SHORT_PAUSE or time.monotonic() + seconds > ends:
+    if seconds > 0 and time.monotonic() + seconds > until:
         return False
     time.sleep(max(0.0, seconds))
     return True

@@ -62,7 +62,11 @@ class Remote:
         ProviderDeletion.objects.update(next_try_at=now)
         ProviderTagging.objects.update(next_try_at=now)
         ProviderOutage.objects.update(until=None)
-        drain.drain(kb=self.kb, worker=worker)
+        self.turn(worker)
+
+    def turn(self, worker: str = "test") -> drain.Drained:
+        """One turn of a worker that waits for nobody: what is to be left alone for a while ends the turn."""
+        return drain.drain(kb=self.kb, worker=worker, patience=0.0)
 
     def level(self, turns: int = 30) -> None:
         """Look at the folder and work until nothing changes any more by itself."""

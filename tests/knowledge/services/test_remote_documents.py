@@ -183,7 +183,7 @@ def test_key_that_is_not_taken_stops_all_work_at_once(remote: Remote) -> None:
     assert remote.outage.code == "provider-auth"
     assert set(remote.vault.states().values()) == {"queued"}
     before = len(remote.stub.asked)
-    drain.drain(kb=remote.kb, worker="test")
+    remote.turn()
     assert len(remote.stub.asked) == before
 
     remote.stub.world.keys = keys
@@ -198,7 +198,7 @@ def test_server_that_asks_for_a_pause_gets_it(remote: Remote) -> None:
     busy = Reply(status=429, body=b"{}", headers={"Retry-After": "600"})
     remote.stub.misbehave(path="/knowledge/file$", reply=busy)
 
-    drained = drain.drain(kb=remote.kb, worker="test")
+    drained = remote.turn()
 
     assert remote.outage is not None
     assert remote.outage.code == "provider-unavailable"
@@ -213,7 +213,7 @@ def test_upload_that_always_breaks_stops_only_its_document(remote: Remote) -> No
     remote.vault.sync()
     remote.stub.misbehave(path="/knowledge/file$", reply=Reply(status=502, body=b"<html>", content_type="text/html"))
 
-    drain.drain(kb=remote.kb, worker="test")
+    remote.turn()
 
     failed = remote.vault.row("a.md").events.get(stage="failed")
     assert failed.facts == {"code": "provider-unavailable"}
@@ -388,19 +388,36 @@ def test_work_goes_on_when_any_caller_finds_the_server_working(remote: Remote) -
     _fill(remote, 2)
     remote.vault.sync()
     remote.stub.misbehave(reset=True, times=10_000)
-    drain.drain(kb=remote.kb, worker="test")
+    remote.turn()
     ProviderOutage.objects.update(until=timezone.now() + timedelta(minutes=5))
     Document.objects.update(next_try_at=timezone.now() + timedelta(minutes=5))
     assert provider_outages.look_again() == 0
-    assert drain.drain(kb=remote.kb, worker="test").indexed == 0
+    assert remote.turn().indexed == 0
 
     remote.stub.faults.clear()
     assert provider_outages.look_again() == 1
 
-    assert drain.drain(kb=remote.kb, worker="test").more is False
+    assert remote.turn().more is False
     assert {row.index_status for row in Document.objects.all()} <= {"indexed", "parsing"}
     remote.level()
     assert remote.outage is None
+
+
+@pytest.mark.parametrize(("pause", "patience", "is_worked"), [(0.2, 60.0, True), (60.0, 0.2, False)])
+def test_pause_of_a_provider_is_part_of_a_turn_where_it_is_short(
+    remote: Remote, pause: float, patience: float, is_worked: bool
+) -> None:
+    _fill(remote, 1)
+    remote.vault.sync()
+    remote.stub.misbehave(reset=True, times=10_000)
+    remote.turn()
+    remote.stub.faults.clear()
+    Document.objects.update(next_try_at=None)
+    ProviderOutage.objects.update(until=timezone.now() + timedelta(seconds=pause))
+
+    drain.drain(kb=remote.kb, worker="test", patience=patience)
+
+    assert (remote.uploads() > 0, remote.outage is None) == (is_worked, is_worked)
 
 
 def test_model_of_one_knowledge_base_that_fails_stops_no_other(remote: Remote) -> None:
