@@ -47,9 +47,7 @@ class Drained:
     again_at: datetime | None = None
 
 
-def drain(
-    *, kb: KnowledgeBase, worker: str, beat: Beat = lambda **_: None, patience: float = _PATIENCE
-) -> Drained:
+def drain(*, kb: KnowledgeBase, worker: str, beat: Beat = lambda **_: None, patience: float = _PATIENCE) -> Drained:
     """Ingest waiting documents and ask for those that the provider has, until none is left to do now, the turn is
     over, or nothing can be indexed now.
 

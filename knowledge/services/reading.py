@@ -27,7 +27,8 @@ _MAX_ALSO = 100
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointer:
     """A place as an address names it; everything may be absent. `start` and `end` begin or end the window shown,
-    `nth` chooses among equal passages."""
+    `nth` chooses among equal passages. `as_of` is the beginning of the SHA-256 of the file in which the place was
+    named: in another version nobody knows where it is."""
 
     cite: str = ""
     lines: tuple[int, int] | None = None
@@ -38,6 +39,7 @@ class Pointer:
     slide: int | None = None
     block: str = ""
     nth: int | None = None
+    as_of: str = ""
     start: int | None = None
     end: int | None = None
 
@@ -48,7 +50,8 @@ class Reading:
 
     `token` is the citation that led here; then `place.state` is what became of it. `is_unknown` means that the citation
     in the address cannot be read. `request` says what to render. Where the words stand several times in the file,
-    `total` counts them and the place shown is the `number`-th.
+    `total` counts them and the place shown is the `number`-th. `is_as_named` says whether the file is still the one in
+    which a place without a citation was named; None where the address does not tell.
     """
 
     place: OpenedPlace
@@ -57,6 +60,7 @@ class Reading:
     is_unknown: bool = False
     number: int = 0
     total: int = 0
+    is_as_named: bool | None = None
 
     @property
     def is_cited(self) -> bool:
@@ -154,6 +158,14 @@ def _mark(locator: Locator, kind: MarkKind = MarkKind.CITED, *, number: int = 1)
 
 def _pointed(principal: Principal, root: Root, path: str, pointer: Pointer) -> Reading:
     place = opening.open_path(principal=principal, root=root, path=path)
+    if not pointer.as_of:
+        return _at(place, pointer)
+    is_same = place.locator.source_hash.removeprefix("sha256:").startswith(pointer.as_of)
+    named = pointer if is_same else Pointer(start=pointer.start, end=pointer.end)
+    return replace(_at(place, named), is_as_named=is_same)
+
+
+def _at(place: OpenedPlace, pointer: Pointer) -> Reading:
     request = Request(
         start=pointer.start,
         end=pointer.end,

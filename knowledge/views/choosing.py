@@ -16,6 +16,7 @@ from mnote.principals import Principal
 from mnote.selectors import access
 
 _LINES = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?$")
+_HASH = re.compile(r"[0-9a-f]{16,64}")
 _NUMBER = re.compile(r"\d{1,9}$")
 
 
@@ -52,6 +53,7 @@ def pointer_of(query: QueryDict) -> Pointer:
         slide=number_of(query, "slide"),
         block=query.get("block", ""),
         nth=number_of(query, "nth"),
+        as_of=query.get("hash", "") if _HASH.fullmatch(query.get("hash", "")) else "",
         start=number_of(query, "from"),
         end=number_of(query, "to"),
     )
@@ -77,4 +79,4 @@ def _lines(written: str) -> tuple[int, int] | None:
     return (first, last) if 1 <= first <= last else None
 
 
-_PLACE = ("cite", "lines", "page", "bbox", "sheet", "range", "slide", "block", "nth")
+_PLACE = ("cite", "lines", "page", "bbox", "sheet", "range", "slide", "block", "nth", "hash")

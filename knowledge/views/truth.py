@@ -89,6 +89,18 @@ _UNVERIFIED = Truth(
     title=_("Not compared"),
     sentence=_("This address names a place, but no words to compare it with."),
 )
+_AS_NAMED = Truth(
+    state="exact",
+    lamp=IndexStatus.INDEXED,
+    title=pgettext_lazy("state of a file", "Unchanged"),
+    sentence=_("The file is as it was when this place was named."),
+)
+_CHANGED_SINCE = Truth(
+    state="changed",
+    lamp=IndexStatus.FAILED,
+    title=pgettext_lazy("state of a cited place", "Changed"),
+    sentence=_("The file has changed since this place was named, so it opens without it."),
+)
 _UNKNOWN = Truth(
     state="unknown",
     lamp=IndexStatus.STALE,
@@ -102,7 +114,7 @@ def truth_of(reading: Reading) -> Truth | None:
     if reading.is_unknown:
         return _UNKNOWN
     if not reading.is_cited:
-        return _UNVERIFIED if reading.request.marks or reading.request.box else None
+        return _of_an_address(reading)
     place = reading.place
     if not reading.is_quoted:
         return _without_place(reading)
@@ -113,6 +125,14 @@ def truth_of(reading: Reading) -> Truth | None:
     if reading.is_renamed:
         return _RENAMED
     return _EXACT if place.state is LocatorState.EXACT else _EDITED
+
+
+def _of_an_address(reading: Reading) -> Truth | None:
+    if reading.is_as_named is False:
+        return _CHANGED_SINCE
+    if not (reading.request.marks or reading.request.box):
+        return None
+    return _AS_NAMED if reading.is_as_named else _UNVERIFIED
 
 
 def _without_place(reading: Reading) -> Truth:

@@ -22,7 +22,9 @@ from pageai.services.opencodes import opencode_of
 
 _MAX_CITATIONS = 50
 _MAX_SHOWN = 30
-_MAX_HASHED, _MAX_LOOKED_THROUGH = 32 * 1024 * 1024, 1024 * 1024
+_MAX_HASHED = 32 * 1024 * 1024
+#: So much of a hash tells one version of a file from another.
+_HASH_DIGITS = 16
 _SHOWN_KINDS = (ArtifactKind.CHANGED_FILE, ArtifactKind.CITATION)
 
 
@@ -59,24 +61,25 @@ def newest(visit: Visit) -> list[ArtifactIndex]:
     return list(shown.values())[:_MAX_SHOWN]
 
 
-def is_as_left(visit: Visit, facts: Mapping[str, Any], *, max_bytes: int = _MAX_HASHED) -> bool | None:
+def is_as_left(visit: Visit, facts: Mapping[str, Any]) -> bool | None:
     """Say whether a changed file is still what the agent left; None when that was not noted, or it is larger."""
     after = facts.get("hashAfter")
     if not isinstance(after, str) or not after:
         return None
     try:
-        return _hashed(visit, str(facts.get("path", "")), max_bytes) == after
+        return _hashed(visit, str(facts.get("path", ""))) == after
     except TooLarge:
         return None
     except (AppError, FilesError):
         return False
 
 
-def place_of(visit: Visit, facts: Mapping[str, Any]) -> str:
-    """Return the lines of a change, "3-5", where they can be opened: in a file changed since they may be others."""
-    lines = facts.get("lines")
-    is_known = isinstance(lines, str) and bool(lines)
-    return str(lines) if is_known and is_as_left(visit, facts, max_bytes=_MAX_LOOKED_THROUGH) else ""
+def place_of(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return the lines of a change, "3-5", and the beginning of the hash of the file in which they are these lines: in
+    a file changed since they may be others. Empty where either was not noted."""
+    lines, after = (str(facts.get(name) or "") for name in ("lines", "hashAfter"))
+    digits = after.removeprefix("sha256:")[:_HASH_DIGITS]
+    return {"lines": lines, "hash": digits} if lines and digits else {}
 
 
 def relative(visit: Visit, path: str) -> str:
@@ -113,14 +116,14 @@ def _lines(change: Change, counted: tuple[int, int] | None, asked: Mapping[str, 
 def _hash_of(visit: Visit, path: str) -> str:
     """Return the hash of a file as it is now; "" when it is not there, not readable, or large."""
     try:
-        return _hashed(visit, path, _MAX_HASHED)
+        return _hashed(visit, path)
     except (AppError, FilesError):
         return ""
 
 
-def _hashed(visit: Visit, path: str, max_bytes: int) -> str:
+def _hashed(visit: Visit, path: str) -> str:
     with files.open_file(principal=visit.principal, root=visit.root, path=path) as opened:
-        return f"sha256:{hashlib.sha256(opened.read(max_bytes=max_bytes)).hexdigest()}"
+        return f"sha256:{hashlib.sha256(opened.read(max_bytes=_MAX_HASHED)).hexdigest()}"
 
 
 def _note_citations(visit: Visit, call: ToolCall, run_id: str) -> int:

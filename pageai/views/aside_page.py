@@ -163,7 +163,7 @@ class Now:
                 is_degraded=facts.get("degraded") is True,
             )
         counts = f" +{facts.get('added', 0)} −{facts.get('removed', 0)}"
-        url = pane_address(self.visit.root, facts["path"], lines=changes.place_of(self.visit, facts))
+        url = pane_address(self.visit.root, facts["path"], **changes.place_of(facts))
         return Chip(label=facts["path"] + counts, url=url, is_change=True)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import os
 from urllib.parse import unquote
 
@@ -97,6 +98,32 @@ def test_pane_opens_lines_without_a_citation_as_not_compared(pane):
     response = pane.open("a.md", lines="5-7")
     assert (truth(response), place(response)) == ("unverified", "lines 5–7")
     assert cited(response) == ["It starts today.", WORDS]
+
+
+def test_pane_knows_lines_that_were_named_in_this_version(pane):
+    pane.write("a.md", AGREEMENT)
+    named = hashlib.sha256(AGREEMENT.encode()).hexdigest()[:16]
+
+    response = pane.open("a.md", lines="5-7", hash=named)
+    assert (truth(response), place(response)) == ("exact", "lines 5–7")
+    assert cited(response) == ["It starts today.", WORDS]
+
+
+def test_pane_opens_a_file_changed_since_its_lines_were_named_without_them(pane):
+    """Other words may stand there now."""
+    named = hashlib.sha256(AGREEMENT.encode()).hexdigest()[:16]
+    pane.write("a.md", f"A line more.\n{AGREEMENT}")
+
+    response = pane.open("a.md", lines="5-7", hash=named)
+    assert (truth(response), place(response), cited(response)) == ("changed", "", [])
+    assert "so it opens without it" in response.text
+
+
+@pytest.mark.parametrize("named", ["short", "", "Z" * 16, "a" * 65])
+def test_pane_takes_what_is_no_hash_for_none(named, pane):
+    pane.write("a.md", AGREEMENT)
+
+    assert truth(pane.open("a.md", lines="5-7", hash=named)) == "unverified"
 
 
 def test_pane_opens_a_file_without_any_strip(pane):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -198,12 +200,17 @@ def test_what_a_run_changed_is_shown_line_by_line(talking: Talking, hub: OpenHub
 def test_a_changed_file_opens_at_the_change_while_that_is_there(
     talking: Talking, hub: OpenHubStub, people: People
 ) -> None:
+    """The address tells which version it means; nobody has to read the file to draw the chip."""
     target = changed(talking, hub, people, "Three months.")
-    assert "lines=3-3" in talking._call("GET", "now").text
+    (chip,) = re.findall(r'href="([^"]*lines=3-3[^"]*)"', talking._call("GET", "now").text)
+    client = people.client("alice")
+    assert 'data-truth="exact"' in client.get(html.unescape(chip)).text
 
     target.write_text("\n\n" + target.read_text(), encoding="utf-8")
 
-    assert "lines=" not in talking._call("GET", "now").text
+    opened = client.get(html.unescape(chip)).text
+    assert 'data-truth="changed"' in opened
+    assert 'id="cited"' not in opened
 
 
 def test_what_changed_leads_to_the_run_that_changed_it(talking: Talking, hub: OpenHubStub, people: People) -> None:
