@@ -186,9 +186,16 @@ class ProviderProfileAdmin(RowsAdmin):
         obj.pk, obj._state.adding = saved.pk, False  # noqa: SLF001 the admin goes on with its own object
         request.saved_profile = saved  # type: ignore[attr-defined]
 
-    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
         """Check what was saved, once it is: no server is asked inside the admin's transaction."""
-        response = super().changeform_view(request, *args, **kwargs)
+        context = {**(extra_context or {}), "show_save_and_continue": False}  # “Save and check” does that
+        response = super().changeform_view(request, object_id, form_url, context)
         saved: ProviderProfile | None = getattr(request, "saved_profile", None)
         if saved is not None:
             self._check(request, saved)

@@ -144,3 +144,18 @@ def test_profiles_are_no_business_of_others(stub: WeKnoraStub, db: None) -> None
     client.force_login(UserFactory(is_staff=True))
 
     assert client.get(reverse(LIST)).status_code == 403
+
+
+def test_form_has_one_button_to_check(client: Client, stub: WeKnoraStub, workspace: Workspace) -> None:
+    profile = ProviderProfileFactory(stub=stub, workspaces=[workspace], checked_at=None)
+    page = client.get(reverse(CHANGE, args=[profile.pk])).text
+
+    assert page.count('name="_continue"') == 1
+    assert "Save and check" in page
+
+    data = form(stub, workspace, base_url="", key="", _continue="Save and check")
+    answer = client.post(reverse(CHANGE, args=[profile.pk]), data, follow=True)
+
+    profile.refresh_from_db()
+    assert profile.checked_at is not None
+    assert "everything that was asked is good" in answer.text
