@@ -73,6 +73,7 @@ class BasicsForm(forms.Form):
         choices=[
             ("documents", _("Documents and notes: everything that can be read")),
             ("code", _("Source code and notes: without build output and lock files")),
+            ("scans", _("Scans and pictures: read by an indexing service that recognises them")),
         ],
         initial="documents",
     )
@@ -87,6 +88,12 @@ class BasicsForm(forms.Form):
         label=_("Who reads the files"), widget=forms.RadioSelect, choices=READERS, initial=Reader.MNOTE, required=False
     )
 
+    pictures = forms.BooleanField(
+        label=_("A model reads pictures and scans"),
+        required=False,
+        help_text=_("What stands in them is found, and what they show."),
+    )
+
     def __init__(
         self, workspaces: list[tuple[str, str]], places: list[tuple[str, str]], *args: Any, **kwargs: Any
     ) -> None:
@@ -95,7 +102,7 @@ class BasicsForm(forms.Form):
         if places:
             self.fields["place"].choices = places  # type: ignore[attr-defined]
         else:
-            del self.fields["place"], self.fields["parsed_by"]
+            del self.fields["place"], self.fields["parsed_by"], self.fields["pictures"]
         field = self.fields["workspace"]
         field.choices = workspaces  # type: ignore[attr-defined]
         if len(workspaces) == 1:

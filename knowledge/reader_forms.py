@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -35,9 +36,19 @@ class EnginesForm(forms.Form):
 
     def __init__(self, offer: Offer, engines: Mapping[str, str], data: Any = None) -> None:
         super().__init__(data, initial=dict(engines))
+        self._offer, self._engines = offer, engines
         for each in offer.types:
             now = engines.get(each.key, "")
             self.fields[each.key] = _choice(each, now) if offer.sees_engines else _entry(each)
+
+    @property
+    def lines(self) -> list[tuple[str | Promise, str]]:
+        """What reads each type of file now, as words."""
+        left = _("%(name)s, recommended and left to the server")
+        return [
+            (TYPE_WORDS[each.key], self._engines.get(each.key) or left % {"name": each.recommended})
+            for each in self._offer.types
+        ]
 
     @property
     def engines(self) -> dict[str, str]:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any
 
+from django.db.models import Q
+
+from knowledge.models import Document, IndexStatus
 from knowledge.parsing.file_types import gives_text, type_for_name
 from knowledge.scanner.globs import parse_globs
+from knowledge.scanner.ignore import SkipReason
 from knowledge.scanner.result import FoundFile, RootState, ScanResult, ScanRules, TypeTotal, UnreadCause
 from knowledge.scanner.walk import scan
 from mnote.models import Root
@@ -46,7 +50,9 @@ class Choice:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """Files that would be read and files that would be left out. `is_capped`: there are more than were looked at.
-    `unreachable` are picked paths that cannot be looked at now."""
+    `unreachable` are picked paths that cannot be looked at now. `pictures` are left out and could be read by a service
+    that recognises them; `scans` would be read and are known to have no text.
+    """
 
     count: int = 0
     size: int = 0
@@ -55,6 +61,14 @@ class Forecast:
     examples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     is_capped: bool = False
     unreachable: tuple[str, ...] = ()
+    pictures: int = 0
+    scans: int = 0
+
+    @property
+    def recognisable(self) -> int:
+        """How many need somebody who recognises what stands in them."""
+        seen = self.by_type.get("image")
+        return self.pictures + self.scans + (seen.count if seen else 0)
 
     @property
     def skipped_count(self) -> int:
@@ -62,12 +76,20 @@ class Forecast:
 
 
 def forecast(
-    *, principal: Principal, choices: Sequence[Choice], rules: Mapping[str, Any], seconds: float = 2.0
+    *,
+    principal: Principal,
+    choices: Sequence[Choice],
+    rules: Mapping[str, Any],
+    seconds: float = 2.0,
+    pictures: frozenset[str] = frozenset(),
+    takes_pictures: bool = False,
 ) -> Forecast:
-    """Look at what was picked for at most about `seconds`. Files that the principal may not read are not counted."""
+    """Look at what was picked for at most about `seconds`. Files that the principal may not read are not counted.
+    `pictures` are ends of names of pictures that some service could read; `takes_pictures`: one is to."""
     budget = _Budget(ends=time.monotonic() + seconds, files_left=_MAX_FILES)
     maps = access.access_maps(principal, {choice.root for choice in choices})
-    total = _Total()
+    total = _Total(pictures)
+    takes = _taking(pictures) if takes_pictures else gives_text
     for choice in choices:
         granted = maps[choice.root.pk]
         if not granted.may_enter(choice.path):
@@ -75,9 +97,26 @@ def forecast(
         elif budget.is_spent:
             total.is_capped = True
         else:
-            total.add(choice, _look(choice, rules, budget), granted)
+            total.add(choice, _look(choice, rules, budget, takes), granted)
     total.is_capped = total.is_capped or budget.is_spent
-    return total.result()
+    return replace(total.result(), scans=_known_scans(choices, maps))
+
+
+def _taking(pictures: frozenset[str]) -> Callable[[str], bool]:
+    return lambda name: gives_text(name) or _end(name) in pictures
+
+
+def _end(path: str) -> str:
+    return path.rpartition(".")[2].lower()
+
+
+def _known_scans(choices: Sequence[Choice], maps: Mapping[int, AccessMap]) -> int:
+    """Count PDF files in which we found no text before, for whatever knowledge base."""
+    wanted = Q(pk__in=[])
+    for choice in choices:
+        wanted |= Q(root=choice.root) & access.covered_by(choice.path) & maps[choice.root.pk].filter_q("source_path")
+    rows = Document.objects.filter(wanted, source_type="pdf", index_status=IndexStatus.FAILED, reason_code="no_text")
+    return rows.order_by().values("root", "path_key").distinct().count()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -96,14 +135,14 @@ class _Budget:
             yield takewhile(lambda _: time.monotonic() < self.ends, entries)
 
 
-def _look(choice: Choice, rules: Mapping[str, Any], budget: _Budget) -> ScanResult:
+def _look(choice: Choice, rules: Mapping[str, Any], budget: _Budget, takes: Callable[[str], bool]) -> ScanResult:
     wanted = ScanRules(
         path=choice.path,
         recursive=bool(rules.get("recursive", True)),
         include=parse_globs(rules.get("include", ())),
         exclude=parse_globs([*rules.get("exclude", ()), *choice.exclude]),
         max_bytes=int(rules.get("max_file_mb", 50)) * _MEGABYTE,
-        takes=gives_text,
+        takes=takes,
         max_files=max(1, budget.files_left),
     )
     found = scan(files.path_of_root(choice.root), wanted, listing=budget.listing)
@@ -116,7 +155,9 @@ def _look(choice: Choice, rules: Mapping[str, Any], budget: _Budget) -> ScanResu
 class _Total:
     """Sums up several looks. A file that two picks hold is counted twice: picks do not overlap."""
 
-    def __init__(self) -> None:
+    def __init__(self, pictures: frozenset[str]) -> None:
+        self._ends = pictures
+        self.pictures = 0
         self.types: defaultdict[str, list[int]] = defaultdict(list)
         self.skipped: Counter[str] = Counter()
         self.examples: defaultdict[str, list[str]] = defaultdict(list)
@@ -134,6 +175,7 @@ class _Total:
                 continue
             reason = skipped.reason.value
             self.skipped[reason] += 1
+            self.pictures += skipped.reason is SkipReason.UNSUPPORTED_TYPE and _end(skipped.path) in self._ends
             if reason not in QUIET and len(self.examples[reason]) < _EXAMPLES:
                 self.examples[reason].append(skipped.path)
 
@@ -147,6 +189,7 @@ class _Total:
             examples={reason: tuple(paths) for reason, paths in self.examples.items()},
             is_capped=self.is_capped,
             unreachable=tuple(self.unreachable),
+            pictures=self.pictures,
         )
 
 

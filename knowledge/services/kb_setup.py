@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
@@ -25,6 +25,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "exclude": ["build/", "dist/", "target/", "vendor/", "*.min.js", "*.min.css", "*.map", "*.lock",
                     "package-lock.json"],
     },
+    "scans": {"max_file_mb": 50},
 }  # fmt: skip
 
 
@@ -39,7 +40,7 @@ class Made:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
     """What somebody wants. `preset` is one of PRESETS; `is_paused` makes it without reading anything yet.
-    `provider`, `profile_id` and `parsed_by` are as in `kb_placing.Indexing`."""
+    `provider`, `profile_id`, `parsed_by` and `reading` are as in `kb_placing.Indexing`."""
 
     name: str
     description: str
@@ -49,6 +50,7 @@ class Wish:
     provider: str = ""
     profile_id: str = ""
     parsed_by: str = Reader.MNOTE
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
 
 @transaction.atomic
@@ -63,7 +65,9 @@ def make_kb(*, principal: Principal, workspace: Workspace, root: Root, wish: Wis
         root=root,
         name=wish.name,
         description=wish.description,
-        indexing=Indexing(provider=wish.provider, profile_id=wish.profile_id, parsed_by=wish.parsed_by),
+        indexing=Indexing(
+            provider=wish.provider, profile_id=wish.profile_id, parsed_by=wish.parsed_by, reading=wish.reading
+        ),
     )
     if wish.is_paused:
         knowledge_bases.set_paused(principal=principal, kb=kb, paused=True)

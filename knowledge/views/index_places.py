@@ -26,6 +26,14 @@ class IndexPlaces:
         return choices_for(self._workspace)
 
     @property
+    def usable(self) -> list[ProfileChoice]:
+        return [each for each in self._profiles if each.is_usable]
+
+    def choice(self, chosen: str) -> ProfileChoice | None:
+        """Return the profile that was chosen, None for the index here."""
+        return next((each for each in self._profiles if each.profile.pk == chosen), None)
+
+    @property
     def choices(self) -> list[tuple[str, str]]:
         usable = [(each.profile.pk, each.profile.name) for each in self._profiles if each.is_usable]
         return [*usable, (_HERE, _("In this installation"))] if self._profiles else []

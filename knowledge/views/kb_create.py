@@ -4,12 +4,11 @@ carry the state, so it works without scripts; nothing is stored before the end."
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -21,18 +20,17 @@ from knowledge.exceptions import NameTaken
 from knowledge.file_words import TYPE_WORDS
 from knowledge.forms import BasicsForm
 from knowledge.models import KnowledgeBase, Reader
-from knowledge.parsing.file_types import gives_text
 from knowledge.reasons import reason_for
-from knowledge.scanner.ignore import ignore_reason
 from knowledge.services import kb_setup
 from knowledge.services.forecasts import QUIET, Choice, Forecast, forecast
 from knowledge.views.choosing import principal_of
 from knowledge.views.index_places import IndexPlaces
+from knowledge.views.kb_create_reading import SCANS, MakingReading, Proposal
+from knowledge.views.pick_tree import Entry, PickTree
 from knowledge.views.picking import Pick, Picking
 from mnote.exceptions import AppError, Forbidden, Invalid, NotFound
 from mnote.files.opening import EntryKind
 from mnote.htmx import is_fragment
-from mnote.ids import text_key
 from mnote.models import Role, Root, Workspace
 from mnote.selectors import access
 from mnote.services import files
@@ -43,8 +41,6 @@ STEPS: tuple[tuple[str, Promise], ...] = (
     ("sources", gettext_lazy("Files")),
     ("review", gettext_lazy("Review")),
 )
-#: Entries of one folder that the tree shows.
-_SHOWN = 500
 _PASTED = 200
 _SECONDS, _REVIEW_SECONDS = 1.5, 4.0
 
@@ -66,6 +62,10 @@ def new(request: HttpRequest) -> HttpResponse:
             flow.step = "basics" if flow.step == "sources" else "sources"
         case "paste":
             flow.paste()
+        case "read-there":
+            flow.give(flow.reading.proposed())
+        case "look":
+            pass
         case "create" | "create-paused":
             return _create(request, flow, is_paused=given["go"] == "create-paused")
         case _:
@@ -103,6 +103,7 @@ def _create(request: HttpRequest, flow: Flow, *, is_paused: bool) -> HttpRespons
         choices=flow.choices,
         is_paused=is_paused,
         parsed_by=data.get("parsed_by") or Reader.MNOTE,
+        reading=flow.reading.settings(),
         **IndexPlaces.wish(data.get("place", "")),
     )
     try:
@@ -128,36 +129,6 @@ def _show(request: HttpRequest, flow: Flow) -> HttpResponse:
     return render(request, name, {"flow": flow}, status=422 if flow.has_problem else 200)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One node of the tree. `children` is None where it is closed."""
-
-    pick: Pick
-    name: str
-    is_folder: bool
-    state: str
-    children: Level | None = None
-
-    @property
-    def key(self) -> str:
-        """What ids on the page are made of, so that the focus stays when the tree is drawn anew."""
-        return text_key(str(self.pick))[:16]
-
-    @property
-    def is_open(self) -> bool:
-        return self.children is not None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
-    """What lies in one folder: at most `_SHOWN` entries, so many more, so many of types that are not read."""
-
-    entries: Sequence[Entry] = ()
-    more: int = 0
-    unread: int = 0
-    problem: str | Promise = ""
-
-
 class Flow:
     """The state of the form, and what each step shows of it."""
 
@@ -169,8 +140,12 @@ class Flow:
         self.picking = Picking.from_form(given)
         self.pasted = given.get("pasted", "")
         self.problems: list[str] = []
-        self._given = given if request.method == "POST" else None
         self._asked = given.get("workspace", "")
+        self._place, self._reader = given.get("place", ""), given.get("parsed_by", "")
+        is_sent = request.method == "POST" and bool(self.workspaces)
+        self._given: QueryDict | None = self.places.completed(request.POST) if is_sent else None
+        if self.step == "basics" and self._given is not None:
+            self.give(self._preset_reading())
 
     @cached_property
     def workspaces(self) -> list[Workspace]:
@@ -182,12 +157,24 @@ class Flow:
     @cached_property
     def form(self) -> BasicsForm:
         named = [(each.pk, each.name) for each in self.workspaces]
-        data = self._given and self.places.completed(self._given)
-        return BasicsForm(named, self.places.choices, data, initial={"workspace": self._asked or named[0][0]})
+        return BasicsForm(named, self.places.choices, self._given, initial={"workspace": self._asked or named[0][0]})
 
     @cached_property
     def places(self) -> IndexPlaces:
         return IndexPlaces(self.workspace)
+
+    @cached_property
+    def reading(self) -> MakingReading:
+        return MakingReading(self.places, self._given)
+
+    @property
+    def proposal(self) -> Proposal | None:
+        return self.reading.proposal(self.forecast)
+
+    @property
+    def lacks_reader_of_scans(self) -> bool:
+        """Whether scans are expected and nobody recognises them."""
+        return self.preset == SCANS and not self.reading.readers_of_scans
 
     @property
     def workspace(self) -> Workspace:
@@ -220,7 +207,10 @@ class Flow:
     def forecast(self) -> Forecast:
         seconds = _REVIEW_SECONDS if self.step == "review" else _SECONDS
         rules = kb_setup.PRESETS.get(self.preset, {})
-        return forecast(principal=self.principal, choices=self.choices, rules=rules, seconds=seconds)
+        return forecast(
+            principal=self.principal, choices=self.choices, rules=rules, seconds=seconds,
+            pictures=self.reading.picture_ends, takes_pictures=self.reading.takes_pictures,
+        )  # fmt: skip
 
     @property
     def preset(self) -> str:
@@ -258,7 +248,7 @@ class Flow:
 
     @cached_property
     def tree(self) -> list[Entry]:
-        return [self._entry(Pick(root.key, ""), root.name, root, is_folder=True) for root in self.roots]
+        return PickTree(principal=self.principal, picking=self.picking, takes=self.reading.takes).of(self.roots)
 
     # --- What the buttons do.
 
@@ -301,10 +291,11 @@ class Flow:
             self.step = "sources"
             self.problems.append(_("Choose at least one folder or file."))
             return False
-        given: Mapping[str, str] = self._given or {}
-        place, reader = given.get("place", ""), given.get("parsed_by", "")
-        if refusal := self.places.refusal(place) or self.places.reading_refusal(place, reader):
+        if refusal := self.places.refusal(self._place) or self.places.reading_refusal(self._place, self._reader):
             self.problems.append(refusal)
+            return False
+        if not self.reading.is_valid():
+            self.problems.append(_("Look at the parsing engines: one of them cannot be chosen."))
             return False
         return True
 
@@ -321,13 +312,35 @@ class Flow:
                 self.picking.toggle(pick)
         self.pasted = "\n".join(left)
 
+    def give(self, wanted: Mapping[str, str]) -> None:
+        """Fill in fields for the person; they can be changed."""
+        if self._given is None or not wanted:
+            return
+        self._given = self._given.copy()
+        for name, value in wanted.items():
+            self._given[name] = value
+        for name in ("reading", "form"):
+            self.__dict__.pop(name, None)
+
     def refuse(self, error: AppError) -> None:
+        errors = error.extra.get("errors", {})
+        if any(name.startswith("reading.") for name in errors):
+            self.reading.refuse(errors)
+            self.problems += [each["message"] for found in errors.values() for each in found]
+            return
         self.step = "basics"
         self.form.is_valid()
-        for name, problems in error.extra.get("errors", {}).items():
+        for name, problems in errors.items():
             self.form.add_error(name if name in self.form.fields else None, [each["message"] for each in problems])
 
     # --- Parts.
+
+    def _preset_reading(self) -> dict[str, str]:
+        """What the kind of content says of who reads; another kind takes back what scans had preset."""
+        given: Mapping[str, str] = self._given or {}
+        if self.preset == SCANS:
+            return self.reading.proposed()
+        return {"parsed_by": Reader.MNOTE.value, "pictures": ""} if given.get("were_scans") else {}
 
     def _roots(self, workspaces: list[Workspace]) -> dict[str, list[Root]]:
         return access.visible_roots(self.principal, workspaces)
@@ -350,35 +363,3 @@ class Flow:
                 if facts.kind in (EntryKind.FILE, EntryKind.FOLDER):
                     return pick
         return None
-
-    def _entry(self, pick: Pick, name: str, root: Root, *, is_folder: bool) -> Entry:
-        is_open = is_folder and pick in self.picking.opened
-        return Entry(
-            pick=pick,
-            name=name,
-            is_folder=is_folder,
-            state=self.picking.state(pick),
-            children=self._level(root, pick.path) if is_open else None,
-        )
-
-    def _level(self, root: Root, path: str) -> Level:
-        try:
-            found = files.list_folder(principal=self.principal, root=root, path=path)
-        except NotFound:
-            return Level(problem=_("This folder is no longer there."))
-        except AppError as error:
-            return Level(problem=error.title)
-        shown = [each for each in found if not ignore_reason(each.name, is_folder=each.kind is EntryKind.FOLDER)]
-        wanted = [each for each in shown if each.kind is EntryKind.FOLDER or gives_text(each.name)]
-        wanted.sort(key=lambda each: (each.kind is not EntryKind.FOLDER, each.name.casefold(), each.name))
-        prefix = f"{path}/" if path else ""
-        return Level(
-            entries=[
-                self._entry(
-                    Pick(root.key, prefix + each.name), each.name, root, is_folder=each.kind is EntryKind.FOLDER
-                )
-                for each in wanted[:_SHOWN]
-            ],
-            more=max(0, len(wanted) - _SHOWN),
-            unread=len(shown) - len(wanted),
-        )

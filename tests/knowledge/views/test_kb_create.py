@@ -9,10 +9,10 @@ from django.http import HttpResponse
 from django.urls import reverse
 from lxml import html
 
-from knowledge.models import KnowledgeBase, Source
+from knowledge.models import KnowledgeBase, ProviderProfile, Source
 from mnote.models import Access, Job
 from mnote.services import grants
-from tests.factories.knowledge import KnowledgeBaseFactory, ProviderProfileFactory
+from tests.factories.knowledge import DocumentFactory, KnowledgeBaseFactory, ProviderProfileFactory
 from tests.people import People
 
 
@@ -330,3 +330,98 @@ def test_settings_offer_another_reader_only_on_a_service(folder: People) -> None
     assert client.post(address, {"section": "reading", "parsed_by": "nobody"}).status_code == 422
     KnowledgeBase.objects.update(provider="local", profile=None)
     assert 'name="parsed_by"' not in client.get(address).text
+
+
+@pytest.fixture
+def scans(folder: People) -> People:
+    """Three pictures and a note."""
+    for name in ("scans/one.png", "scans/two.JPG", "scans/three.jpeg"):
+        target = folder.folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(b"\x89PNG of a page")
+    (folder.folder / "scans/index.md").write_text("# Index\n\nOf the scans.\n")
+    return folder
+
+
+def seeing(people: People) -> ProviderProfile:
+    """A profile whose server has a model for pictures, as its last check found."""
+    checks = [{"name": "vision", "result": "passed", "code": "", "facts": {"model": "stub-vision"}}]
+    profile: ProviderProfile = ProviderProfileFactory(
+        name="Library", workspaces=[people.workspace], vision_model_id="model-2", check_json={"checks": checks}
+    )
+    return profile
+
+
+def value(answer: HttpResponse, name: str) -> list[str]:
+    page = html.fromstring(answer.text)
+    return list(page.xpath(f"//input[@name='{name}'][@checked or @type='hidden']/@value"))
+
+
+def test_service_that_recognises_scans_is_proposed_and_taken_with_one_click(scans: People) -> None:
+    profile = seeing(scans)
+
+    asked = post(scans, step="sources", go="next", chosen="notes:scans", place="local", parsed_by="mnote")
+    taken = post(scans, step="review", go="read-there", chosen="notes:scans", place="local", parsed_by="mnote")
+
+    assert "3 of 4 files are pictures or scans" in asked.text
+    assert "Let “Library” read the files" in asked.text
+    assert (value(taken, "place"), value(taken, "parsed_by")) == ([profile.pk], ["provider"])
+    assert html.fromstring(taken.text).xpath("//input[@name='pictures'][@checked]")
+    assert "Let “Library” read the files" not in taken.text
+    assert "Picture" in taken.text
+    data = {"place": profile.pk, "parsed_by": "provider", "pictures": "on", "engine-pdf": "mineru"}
+    post(scans, step="review", go="create", chosen="notes:scans", **data)
+    made = KnowledgeBase.objects.get()
+    assert (made.profile, made.parsed_by, made.reading_json["images"]["enabled"]) == (profile, "provider", True)
+    assert made.reading_json["engines"] == {"pdf": "mineru"}
+
+
+def test_nothing_is_proposed_for_texts_or_where_nobody_recognises_scans(scans: People) -> None:
+    assert "read the files" not in post(scans, step="sources", go="next", chosen="notes:scans").text
+
+    seeing(scans)
+    chosen = {"step": "sources", "go": "next", "place": "local", "parsed_by": "mnote"}
+    assert "read the files" not in post(scans, **chosen, chosen="notes:reports").text
+
+
+def test_scans_that_are_known_are_counted(folder: People) -> None:
+    seeing(folder)
+    kb = KnowledgeBaseFactory(root=folder.root)
+    (folder.folder / "paper").mkdir()
+    for name in ("paper/a.pdf", "paper/b.pdf"):
+        (folder.folder / name).write_bytes(b"%PDF-1.4")
+        DocumentFactory(kb=kb, source_path=name, source_type="pdf", index_status="failed", reason_code="no_text")
+
+    chosen = {"step": "sources", "go": "next", "place": "local", "parsed_by": "mnote"}
+    assert "2 of 2 files are pictures or scans" in post(folder, **chosen, chosen="notes:paper").text
+
+
+def test_kind_of_content_presets_who_reads_and_another_kind_takes_it_back(scans: People) -> None:
+    profile = seeing(scans)
+
+    scanned = post(scans, step="basics", go="next", preset="scans")
+    other = post(scans, step="basics", go="next", preset="documents", were_scans="1", parsed_by="provider")
+
+    assert (value(scanned, "place"), value(scanned, "parsed_by")) == ([profile.pk], ["provider"])
+    assert value(scanned, "pictures") == ["True"]
+    assert value(other, "parsed_by") == ["mnote"]
+    there = {"parsed_by": "provider", "pictures": "on", "place": profile.pk}
+    opened = post(scans, step="sources", fold="notes:scans", opened="notes:", **there)
+    assert {"one.png", "two.JPG"} <= tree(opened).keys()
+
+
+def test_kind_of_content_that_nobody_recognises_is_said(scans: People) -> None:
+    answer = post(scans, step="sources", go="next", chosen="notes:scans", preset="scans")
+
+    assert "No indexing service of this workspace recognises scans or pictures." in answer.text
+
+
+def test_engine_that_cannot_be_chosen_keeps_the_form_open(scans: People) -> None:
+    profile = seeing(scans)
+    data = {"place": profile.pk, "parsed_by": "provider", "engine-pdf": "no such; name"}
+
+    answer = post(scans, step="review", go="create", chosen="notes:scans", **data)
+
+    assert answer.status_code == 422
+    assert "This is no name of an engine." in answer.text
+    assert not KnowledgeBase.objects.exists()
