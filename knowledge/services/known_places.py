@@ -5,9 +5,9 @@ A place depends on the content that is indexed, on where the file is, and on the
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
+from knowledge.citations.locators import Locator
 from knowledge.models import Document
 from knowledge.providers.base import SearchHit
 from knowledge.services.references import Reference
@@ -27,19 +27,28 @@ class _Passage(NamedTuple):
     provider_end: int
 
 
-_known: Recent[_Passage, Reference] = Recent(2048)
+class _Place(NamedTuple):
+    """What `Reference` says of a place."""
+
+    locator: Locator
+    token: str
+    indexed_text: str
+
+
+_known: Recent[_Passage, _Place] = Recent(2048)
 
 
 def recall(document: Document, hit: SearchHit, also_at: tuple[str, ...]) -> Reference | None:
     """Return the reference of a passage whose place is known."""
     known = _known.get(_passage(document, hit))
-    return known and replace(known, document=document, hit=hit, also_at=also_at)
+    return known and Reference(document=document, hit=hit, also_at=also_at, **known._asdict())
 
 
 def keep(reference: Reference) -> None:
     """Keep an exact place. Another may become exact without a change of the document, when its text is read again."""
     if not reference.locator.degraded:
-        _known.put(_passage(reference.document, reference.hit), reference)
+        place = _Place(reference.locator, reference.token, reference.indexed_text)
+        _known.put(_passage(reference.document, reference.hit), place)
 
 
 def _passage(document: Document, hit: SearchHit) -> _Passage:
