@@ -30,7 +30,7 @@ _BATCH = 32
 _BATCH_OUTSIDE = 4
 #: After this long a job makes room for other knowledge bases and queues itself again.
 _TURN_SECONDS = 20.0
-#: For so many seconds a turn waits for a provider that is to be left alone.
+#: For so many seconds a turn waits for a provider.
 _PATIENCE = 6.0
 
 Beat = Callable[..., None]
@@ -51,8 +51,8 @@ def drain(*, kb: KnowledgeBase, worker: str, beat: Beat = lambda **_: None, pati
     """Ingest waiting documents and ask for those that the provider has, until none is left to do now, the turn is
     over, or nothing can be indexed now.
 
-    `worker` names who does it, see `claims.PLACE`. A pause of up to `patience` seconds that the provider needs is part
-    of the turn; a longer one ends it.
+    `worker` names who does it, see `claims.PLACE`. Up to `patience` seconds that the provider needs for a pause or
+    a document are part of the turn; more end it.
     """
     ends = time.monotonic() + _TURN_SECONDS
     tally = Tally()
@@ -66,7 +66,7 @@ def drain(*, kb: KnowledgeBase, worker: str, beat: Beat = lambda **_: None, pati
         claimed = claims.claim(kb=kb, worker=worker, limit=limit, without_roots=tally.gone_roots)
         if claimed:
             is_out = not _ingest(kb, worker, claimed, tally, beat)
-        elif following.wait(kb, until=ends):
+        elif following.wait(kb, until=min(ends, time.monotonic() + patience)):
             _follow(kb, tally)
         else:
             break

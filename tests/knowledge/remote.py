@@ -65,8 +65,8 @@ class Remote:
         self.turn(worker)
 
     def turn(self, worker: str = "test") -> drain.Drained:
-        """One turn of a worker that waits for nobody: what is to be left alone for a while ends the turn."""
-        return drain.drain(kb=self.kb, worker=worker, patience=0.0)
+        """One turn of a worker that waits for little: a server that is to be left alone ends the turn."""
+        return drain.drain(kb=self.kb, worker=worker, patience=0.5)
 
     def level(self, turns: int = 30) -> None:
         """Look at the folder and work until nothing changes any more by itself."""

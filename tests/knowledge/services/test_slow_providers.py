@@ -76,7 +76,7 @@ def test_document_that_the_provider_works_on_says_so_and_since_when(vault: Vault
     vault.write("b.md", "another text")
     Document.objects.update(next_try_at=None)
 
-    drained = drain.drain(kb=vault.kb, worker="test")
+    drained = drain.drain(kb=vault.kb, worker="test", patience=0.5)
 
     row = vault.row("a.md")
     assert (row.index_status, row.reason_code, row.attempts) == ("parsing", "provider-working", 0)
