@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from knowledge.models import Document, DocumentEvent, ProviderOutage
 from knowledge.reasons import reason_for
-from knowledge.services import drain
 from tests.knowledge.remote import Remote
 from tests.stubs.weknora import WeKnoraStub
 from tests.stubs.weknora_replies import Reply, gate, success
@@ -64,8 +63,7 @@ SERVERS: dict[str, tuple[Callable[[WeKnoraStub], None], str]] = {
 
 
 @pytest.fixture
-def waiting(remote: Remote, monkeypatch: pytest.MonkeyPatch) -> Remote:
-    monkeypatch.setattr(drain, "_SHORT_PAUSE", 0.0)  # a turn does not sit out the first pause
+def waiting(remote: Remote) -> Remote:
     for number in range(_DOCUMENTS):
         remote.vault.write(f"{number:03}.md", f"# Note\n\nLine about the lantern{number:04}x.\n")
     remote.vault.sync()
@@ -82,9 +80,9 @@ def test_server_that_cannot_be_used_lets_all_wait_with_a_reason_and_is_asked_sel
     rights, kb_ids = kept[2].rights, kept[2].kb_ids
     spoil(waiting.stub)
 
-    drain.drain(kb=waiting.kb, worker="test")
+    waiting.turn()
     first = len(waiting.stub.asked)
-    drain.drain(kb=waiting.kb, worker="test")
+    waiting.turn()
 
     assert (first <= _MOST_CALLS, len(waiting.stub.asked) - first) == (True, 0)
     assert set(waiting.vault.states().values()) == {"queued"}

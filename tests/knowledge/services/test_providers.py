@@ -126,7 +126,7 @@ def test_misconfigured_profile_makes_documents_wait_with_a_reason(served: Served
     vault.kb.refresh_from_db()
     vault.sync()
 
-    drain.drain(kb=vault.kb, worker="test")
+    drain.drain(kb=vault.kb, worker="test", patience=0.5)
 
     row = vault.row("garden.md")
     assert (row.index_status, row.reason_code) == ("queued", "provider-misconfigured")
