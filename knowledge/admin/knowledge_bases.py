@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from django.contrib import admin, messages
 from django.db.models import OuterRef, QuerySet, Subquery, Sum
 from django.http import HttpRequest
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -12,6 +14,17 @@ from knowledge.models import KBCount, KnowledgeBase
 from knowledge.services import administration
 from knowledge.services.reconcile import Report
 from mnote.admin.base import ReadOnlyAdmin, act_on_each, attempt, principal_of
+
+_DIFFERING: Mapping[str, Promise] = {
+    "ghosts": _("%(count)d that nobody wants."),
+    "twins": _("%(count)d held twice."),
+    "returned": _("%(count)d that came back after their removal."),
+    "foreign": _("%(count)d that are not ours; they stay."),
+    "lost": _("%(count)d listed here but not there."),
+    "short": _("%(count)d with missing passages."),
+    "unmapped": _("%(count)d whose passages have no places."),
+    "mistagged": _("%(count)d with other tags there."),
+}
 
 
 @admin.register(KnowledgeBase)
@@ -72,9 +85,10 @@ class KnowledgeBaseAdmin(ReadOnlyAdmin):
 
 
 def _words(found: Report) -> str:
-    text = gettext(
-        "%(held)d documents in the index, %(ghosts)d that nobody wants, %(twins)d held twice, %(returned)d that came"
-        " back after their removal, %(foreign)d that are not ours, %(lost)d listed but not there, %(short)d with"
-        " missing passages, %(unmapped)d whose passages have no places, %(mistagged)d with other tags there."
-    )
-    return text % found.as_json()
+    """Say what differs, and nothing of what does not."""
+    counts = found.as_json()
+    differing = [str(text) % {"count": counts[name]} for name, text in _DIFFERING.items() if counts[name]]
+    if not differing:
+        return gettext("%(held)d documents in the index, all as they should be.") % counts
+    whole = gettext("%(held)d documents in the index. %(differing)s")
+    return whole % {"held": counts["held"], "differing": " ".join(differing)}

@@ -150,7 +150,9 @@ class ProviderProfileAdmin(RowsAdmin):
 
     @admin.display(description=_("Stored address"))
     def address_is(self, profile: ProviderProfile) -> str:
-        return gettext("set") if profile.base_url else gettext("not set")
+        # While a new one is corrected, what was typed stands in the form's own object and nowhere else.
+        is_stored = bool(profile.base_url) and not profile._state.adding  # noqa: SLF001 Django's public API
+        return gettext("set") if is_stored else gettext("not set")
 
     @admin.display(description=_("Stored key"))
     def key_is(self, profile: ProviderProfile) -> str:

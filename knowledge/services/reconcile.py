@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -16,6 +17,8 @@ from knowledge.services import documents, dropping, mapping, provider_tags, regi
 from knowledge.services.dropping import kb_ref
 from knowledge.services.providers import provider_of
 from mnote.models import Job
+
+log = logging.getLogger(__name__)
 
 _EVERY = timedelta(days=1)
 _AT_ONCE = 20
@@ -68,7 +71,10 @@ def reconcile(*, kb: KnowledgeBase, repair: bool) -> Report:
     found.mistagged = _mistagged(kb, found)
     if repair:
         _repair(kb, found)
-    return found.report(repaired=repair)
+    report = found.report(repaired=repair)
+    if not report.is_level:
+        log.warning("a knowledge base and its provider differ", extra={"kb_id": kb.pk, **report.as_json()})
+    return report
 
 
 def unchecked() -> list[KnowledgeBase]:

@@ -23,7 +23,7 @@ from knowledge.models import (
     SyncRun,
 )
 from knowledge.providers.registry import provider_for
-from knowledge.services import sources
+from knowledge.services import reconcile, sources
 from knowledge.services.ingest import kb_ref
 from mnote.models import AuditEntry, Job, User
 from tests.factories.knowledge import DocumentFactory, KnowledgeBaseFactory, SourceFactory
@@ -154,9 +154,16 @@ def test_report_says_what_differs_and_changes_nothing(client: Client, filled: Va
 
     text = act(client, "show_report", filled.kb).text
 
-    assert "1 listed but not there" in text
+    assert "1 listed here but not there." in text
+    assert "held twice" not in text
     assert filled.states()["notes/a.md"] == IndexStatus.INDEXED
     assert not Job.objects.exists()
+
+
+def test_report_of_what_is_level_says_so(client: Client, filled: Vault) -> None:
+    reconcile.reconcile(kb=filled.kb, repair=True)
+
+    assert "all as they should be." in act(client, "show_report", filled.kb).text
 
 
 def test_report_of_a_service_that_is_not_there_says_so(client: Client, filled: Vault) -> None:

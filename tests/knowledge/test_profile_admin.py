@@ -92,6 +92,22 @@ def test_what_cannot_be_saved_is_said_beside_its_field(client: Client, stub: WeK
     assert ProviderProfile.objects.count() == 1
 
 
+def test_address_of_a_new_profile_that_was_not_saved_is_not_called_stored(
+    client: Client, stub: WeKnoraStub, workspace: Workspace
+) -> None:
+    page = client.post(reverse(ADD), form(stub, workspace, embedding_model_id="", key="enc:v1:c2VhbGVk"))
+
+    assert page.text.count("not set") == 2
+    assert not ProviderProfile.objects.exists()
+
+
+def test_sealed_form_of_a_key_is_told_from_the_key(client: Client, stub: WeKnoraStub, workspace: Workspace) -> None:
+    page = client.post(reverse(ADD), form(stub, workspace, key="enc:v1:c2VhbGVk"))
+
+    assert "the key as the server stores it" in page.text
+    assert "c2VhbGVk" not in page.text
+
+
 def test_broken_server_is_saved_and_told(client: Client, stub: WeKnoraStub, workspace: Workspace) -> None:
     page = client.post(reverse(ADD), form(stub, workspace, key="sk-wrong"), follow=True)
 

@@ -65,6 +65,17 @@ def test_search_without_words_is_answered_by_us(bench: Bench, kb: KBRef, stub: W
     assert stub.asked == []
 
 
+def test_search_leaves_out_what_breaks_the_server_within_words(bench: Bench, kb: KBRef, stub: WeKnoraStub) -> None:
+    """T60: it fails on a NUL among words, too."""
+    document = bench.add(kb, NOTE)
+    stub.asked.clear()
+
+    outcome = ask(bench, kb, query="tomatoes\x00water")
+
+    assert {hit.provider_document_id for hit in outcome.hits} == {document}
+    assert all("\x00" not in each["query_text"] for each in sent(stub))
+
+
 def test_search_takes_null_and_an_empty_list_for_nothing(bench: Bench, kb: KBRef, stub: WeKnoraStub) -> None:
     """T28: nothing found is null."""
     for data in (b"null", b"[]"):
