@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
+from django.db.models import Q
 from django.utils import timezone
 
 from knowledge.citations.owners import owner_document_id
@@ -372,7 +373,17 @@ def _locator(kb: KnowledgeBase, original: Original, outcome: IngestOutcome) -> d
 def _read_as(kb: KnowledgeBase, document: Document, outcome: IngestOutcome) -> dict[str, str]:
     """What is there already was not read anew, whatever the settings are now."""
     if outcome.duplicate and outcome.state.phase is DocumentPhase.DONE:
-        mark = document.citation_locator_json.get(reader_settings.READ_AS, "")
+        mark = _mark_of(kb, outcome.state.provider_document_id)
     else:
         mark = reader_settings.mark_of(reader_settings.reading_of(kb), document.source_type)
     return {reader_settings.READ_AS: mark} if mark else {}
+
+
+def _mark_of(kb: KnowledgeBase, provider_document_id: str) -> str:
+    """Return how a provider document was read, as any row tells that it stands for; "" where none does."""
+    stands_for = Q(provider_knowledge_id=provider_document_id) | Q(pending_knowledge_id=provider_document_id)
+    rows = Document.objects.filter(stands_for, kb=kb).values_list(
+        "provider_knowledge_id", "citation_locator_json", "pending_json"
+    )
+    told = [now if held == provider_document_id else later.get("locator", {}) for held, now, later in rows]
+    return next((mark for each in told if (mark := each.get(reader_settings.READ_AS))), "")

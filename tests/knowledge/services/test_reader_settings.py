@@ -308,6 +308,22 @@ def test_page_of_a_scan_is_known_from_the_name_of_its_picture(seeing: Remote) ->
     assert (hit.quote, "bbox" in body) == ("", False)
 
 
+@pytest.mark.parametrize("seen", [True, False])
+def test_files_of_one_content_are_read_as_one(seeing: Remote, seen: bool) -> None:
+    seeing.stub.world.pictures[md5(PICTURE)] = {1: (WORDS, SHOWN) if seen else ("", "")}
+    for name in ("a.png", "b.png", "c.png"):
+        seeing.vault.write(name, PICTURE)
+    seeing.level()
+    seeing.vault.write("later.png", PICTURE)
+
+    seeing.level()
+
+    assert {row.index_status for row in seeing.kb.documents.all()} == {"indexed" if seen else "failed"}
+    assert _otherwise(seeing) == set()
+    change(seeing, images={"language": "zh"})
+    assert _otherwise(seeing) == {"a.png", "b.png", "c.png", "later.png"}
+
+
 def test_scan_without_text_is_offered_again_when_pictures_are_read(reading: Remote) -> None:
     scan = recorded()["scanned.pdf"].body
     links = "![scanned_page_1.jpg](resource://aaaaaaaaaaaaaaaaaaaaaa)"
