@@ -30,7 +30,7 @@ class PdfParser:
     """Reads PDFs that have a text layer."""
 
     provider_id = "liteparse"
-    revision = f"2/{version('liteparse')}/{version('pypdfium2')}"
+    revision = f"3/{version('liteparse')}/{version('pypdfium2')}"
 
     def can_parse(self, item: ParseInput) -> bool:
         found = type_for_name(item.name)

@@ -1,12 +1,14 @@
 """Reading order of one page: runs of text with boxes in, visual lines in the order a person reads them out.
 
 Runs come sorted by height on the page, which mixes columns. Columns are found as strips of white that stay free over
-several rows with prose on both sides; tables have such strips too, but no prose, and are read row by row.
+several rows with prose on both sides; tables have such strips too, but no prose, and are read row by row. Where the
+cells of a table are long enough for prose, it is told by the further strips inside the sides.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +21,8 @@ _MIN_GUTTER = 5.0
 _MIN_ROWS = 4
 _MIN_MEAN_WIDTH = 15
 _MIN_FILL = 0.5
+#: Share of rows that a strip between cells has, and the mean width from which text is no cell.
+_CELL_ROWS, _MAX_CELL_WIDTH = 0.9, 30
 #: Gap, as a share of the height of the text, from which two runs are two words.
 _WORD_GAP = 0.12
 _RTL = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
@@ -96,11 +100,18 @@ def _ordered(rows: Sequence[list[Run]]) -> Iterator[list[Run]]:
         yield from rows
         return
     yield from _ordered(rows[: found.start])
-    left, right = (_rows(side) for side in _sides(rows[found.start : found.end], found.gutter))
-    text = " ".join(run.text for row in rows[found.start : found.end] for run in row)
+    yield from _in_columns(rows[found.start : found.end], found)
+    yield from _ordered(rows[found.end :])
+
+
+def _in_columns(rows: Sequence[list[Run]], found: _Columns) -> Iterator[list[Run]]:
+    if _is_table(rows, found):
+        yield from rows
+        return
+    left, right = (_rows(side) for side in _sides(rows, found.gutter))
+    text = " ".join(run.text for row in rows for run in row)
     for side in (right, left) if _is_rtl(text) else (left, right):
         yield from _ordered(side)
-    yield from _ordered(rows[found.end :])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +177,35 @@ def _is_prose(rows: Sequence[Sequence[Run]]) -> bool:
     width = max(box[2] for box in boxes) - min(box[0] for box in boxes)
     mean = sum(_width(run.text) for row in rows for run in row) / len(rows)
     return mean >= _MIN_MEAN_WIDTH and median(box[2] - box[0] for box in boxes) >= _MIN_FILL * width
+
+
+def _is_table(rows: Sequence[Sequence[Run]], found: _Columns) -> bool:
+    """Say whether rows with text on both sides of a gutter are cells: nearly every row has both, and they fall into
+    columns that are all short, some too short for prose, and that do not begin anew halfway as those of a list that is
+    set in two columns."""
+    if found.shared < _CELL_ROWS * len(rows):
+        return False
+    widths = _cell_widths(rows)
+    narrow = [width < _MIN_MEAN_WIDTH for width in widths]
+    half = len(narrow) // 2
+    return max(widths) < _MAX_CELL_WIDTH and any(narrow) and narrow != narrow[:half] * 2
+
+
+def _cell_widths(rows: Sequence[Sequence[Run]]) -> list[float]:
+    """Return the mean width of the text in each of the columns that nearly all rows fall into."""
+    gutters = [gutter for gutter in _gutters(rows) if _share(rows, gutter) >= _CELL_ROWS]
+    widths: Counter[int] = Counter()
+    for row in rows:
+        for run in row:
+            widths[bisect_right(gutters, run.upright[0])] += _width(run.text)
+    return [widths[column] / len(rows) for column in sorted(widths)]
+
+
+def _share(rows: Sequence[Sequence[Run]], gutter: float) -> float:
+    """Return the share of rows that have white at a gutter between text on both sides of it."""
+    half = _MIN_GUTTER / 2
+    white = [any(left <= gutter - half and gutter + half <= right for left, right in _white(row)) for row in rows]
+    return sum(white) / len(rows)
 
 
 def _width(text: str) -> int:

@@ -147,6 +147,49 @@ def test_pdf_table_rows_stay_together() -> None:
     assert "item 3 21 EUR" in lines_of(parse("a.pdf", make_raw_pdf(rows)))
 
 
+def _rows_of(*columns: tuple[int, list[str]]) -> list[str]:
+    """Return the lines of a page on which columns of text stand side by side, each at its x."""
+    rows = b""
+    for x, texts in columns:
+        for number, text in enumerate(texts):
+            rows += b"BT /F1 10 Tf %d %d Td (%b) Tj ET\n" % (x, 700 - 16 * number, text.encode())
+    return [line for line in lines_of(parse("a.pdf", make_raw_pdf(rows))) if line]
+
+
+def test_pdf_table_of_long_cells_is_read_row_by_row() -> None:
+    """Each side of its widest gutter holds as much text as a column of prose."""
+    tags, rest = [f"T-{number:02}" for number in range(12)], [f"harbour master {number}" for number in range(12)]
+    what, when = ["pressure gauge checked"] * 12, [f"2026-03-{number + 1:02}" for number in range(12)]
+
+    found = _rows_of((50, tags), (100, what), (260, rest), (380, when), (450, ["open"] * 12))
+
+    assert found == [" ".join(row) for row in zip(tags, what, rest, when, ["open"] * 12, strict=True)]
+
+
+def test_pdf_list_in_two_columns_is_not_read_across_them() -> None:
+    """An index, or the contents of a book: both sides fall into the same narrow and wide parts."""
+    left, right = [f"gauges and valves {n}" for n in range(12)], [f"flanges and seals {n}" for n in range(12)]
+    pages = [str(number) for number in range(12)]
+
+    found = _rows_of((50, left), (220, pages), (320, right), (490, pages))
+
+    assert [line for line in found if "gauges" in line and "flanges" in line] == []
+    assert sum("gauges" in line or "flanges" in line for line in found) == 24
+
+
+def test_pdf_columns_with_numbered_lines_are_read_one_after_the_other() -> None:
+    """Drafts under review: to the eye of a grid they are a table of four columns."""
+    left = [f"the left column of the draft goes on and on {n}" for n in range(12)]
+    right = [f"and the right one says what follows from it {n}" for n in range(12)]
+    numbers = [f"{number:03}" for number in range(12)]
+
+    found = _rows_of((30, numbers), (60, left), (320, right), (560, numbers))
+
+    assert found == [f"{n} {text}" for n, text in zip(numbers, left, strict=True)] + [
+        f"{text} {n}" for n, text in zip(numbers, right, strict=True)
+    ]
+
+
 def test_pdf_bookmarks_become_sections_with_pages() -> None:
     import fpdf
 
