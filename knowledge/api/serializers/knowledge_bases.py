@@ -63,11 +63,12 @@ class ProfileChoiceSerializer(CamelSerializer):
 
 class ProviderOutageSerializer(CamelSerializer):
     """That the provider of a knowledge base does not work, as whoever asked it last found; no document is to blame.
-    `isSearchAffected`: it serves nothing at all; otherwise it only takes no documents of this knowledge base. Waiting
-    work is tried again at `retryAt`, null where nothing waits for a time; `since` stays until the provider works."""
+    `affects` "everything": it serves nothing over this connection; "indexing": it takes no documents of this knowledge
+    base, and each search says for itself whether it was answered. Waiting work is tried again at `retryAt`, null where
+    nothing waits for a time; `since` stays until the provider works."""
 
     since = serializers.DateTimeField()
-    is_search_affected = serializers.BooleanField()
+    affects = serializers.ChoiceField(["everything", "indexing"])
     reason = serializers.SerializerMethodField()
     retry_at = serializers.DateTimeField(allow_null=True)
 
@@ -83,7 +84,7 @@ def outage_facts(card: KBCard) -> dict[str, Any] | None:
         return None
     return {
         "since": outage.since,
-        "is_search_affected": outage.key != card.kb.id,
+        "affects": "indexing" if outage.key == card.kb.id else "everything",
         "code": outage.code,
         "retry_at": outage.until,
     }

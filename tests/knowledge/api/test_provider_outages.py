@@ -68,7 +68,7 @@ def test_provider_that_is_away_is_said_with_since_when_why_and_when_it_is_tried_
     assert said == [said[0]] * 4
     assert said[0] == {
         "since": SINCE.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "isSearchAffected": True,
+        "affects": "everything",
         "reason": {
             "code": "provider-auth",
             "reasonClass": "configuration",
@@ -80,7 +80,7 @@ def test_provider_that_is_away_is_said_with_since_when_why_and_when_it_is_tried_
     assert _said(library, library.kb) == [None] * 4
 
 
-def test_provider_that_only_takes_no_documents_of_one_base_says_that_it_is_searched(
+def test_provider_that_takes_no_documents_of_one_base_says_so_of_that_one(
     library: Library, outside: KnowledgeBase, profile: ProviderProfile
 ) -> None:
     _fails(outside.pk, "provider-embedder")
@@ -88,7 +88,7 @@ def test_provider_that_only_takes_no_documents_of_one_base_says_that_it_is_searc
 
     (said, *_rest) = _said(library, outside)
 
-    assert (said["isSearchAffected"], said["reason"]["code"], said["retryAt"]) == (False, "provider-embedder", None)
+    assert (said["affects"], said["reason"]["code"], said["retryAt"]) == ("indexing", "provider-embedder", None)
     assert _said(library, other) == [None] * 4
 
 
