@@ -120,6 +120,12 @@ REASONS: dict[str, Reason] = {
         _("The indexing service has no model that reads pictures."),
         _("An administrator has to enter one in the provider profile, then retry."),
     ),
+    "provider-vision": Reason(
+        SERVICE,
+        _("The model for pictures behind the indexing service does not work."),
+        _("It is tried again by itself. If it stays, ask an administrator to look at the model."),
+        retry=True,
+    ),
     "provider-read-failed": Reason(FILE, _("The indexing service could not read this file."), _REPLACE),
     "provider-failed": Reason(
         SERVICE, _("The indexing service could not process it and does not say why."), _("Retry."), retry=True

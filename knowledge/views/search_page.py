@@ -16,6 +16,7 @@ from django.utils.functional import Promise
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
+from knowledge.citations.locators import LocatorKind
 from knowledge.exceptions import public_error
 from knowledge.models import IndexStatus, KnowledgeBase
 from knowledge.providers.base import ProviderError
@@ -28,6 +29,7 @@ from knowledge.services.references import Reference
 from knowledge.services.search import Scope
 from knowledge.shapes import citation_label, citation_markdown, open_url, short_place
 from knowledge.views import search_words
+from knowledge.views.addresses import page_image_url, raw_url
 from knowledge.views.choosing import principal_of
 from knowledge.views.search_choices import COUNTS, Chosen, chosen_of, reads_everything
 from mnote.exceptions import AppError, Invalid, NotFound
@@ -77,6 +79,17 @@ class HitView:
     @property
     def is_degraded(self) -> bool:
         return self.reference.locator.degraded
+
+    @property
+    def picture_url(self) -> str:
+        """The picture, or the page of a scan, in which it was found; "" where the passage has words of the file."""
+        document, locator = self.reference.document, self.reference.locator
+        if self.excerpt or document.index_status != IndexStatus.INDEXED:
+            return ""
+        if locator.kind is LocatorKind.IMAGE_REGION:
+            return raw_url(document.root, document.source_path)
+        page = locator.parts.get("page") if locator.kind is LocatorKind.PDF_REGION else None
+        return page_image_url(document.root, document.source_path, page=page, w=600) if page else ""
 
     @property
     def also_at(self) -> tuple[str, ...]:

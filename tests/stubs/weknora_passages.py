@@ -41,6 +41,9 @@ def trace(world: World, ask: Ask) -> Reply:
     error = _error_of(document)
     now = stamp(world.now())
     spans = [_span(document, name, status, error, now) for name, status in _statuses(world, document, error)]
+    for span in spans:
+        if span["name"] == "multimodal" and document.overrides.get("enable_multimodel"):
+            span |= {"status": "done", "children": _of_pictures(world, document)}
     root = _span(document, "knowledge_processing", _ROOTS.get(document.status, "running"), None, now)
     body: dict[str, Any] = {
         "attempt": document.attempt,
@@ -66,6 +69,13 @@ def trace(world: World, ask: Ask) -> Reply:
 
 
 _ROOTS = {"completed": "done", "failed": "failed", "cancelled": "cancelled"}
+
+
+def _of_pictures(world: World, document: Document) -> list[dict[str, Any]]:
+    """One step a picture. A model that fails is a fact of its output, not a failure of the step."""
+    output = {"ocr_error": "<text>", "caption_error": "<text>"} if document.is_unseen else {}
+    span = _span(document, "multimodal.image[0]", "done", None, stamp(world.now()))
+    return [{**span, "kind": "generation", "output": output}]
 
 
 def _error_of(document: Document) -> tuple[str, str] | None:

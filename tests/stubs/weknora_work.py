@@ -180,7 +180,8 @@ def passages_of(world: World, document: Document) -> list[Passage]:
 def _seen_in_pictures(world: World, document: Document, texts: list[Passage]) -> list[Passage]:
     """Each picture that a passage names gives two more, without offsets of their own."""
     model = world.vision_of(world.kbs[document.kb_id], document.overrides)
-    if model is None or model.behaviour != "ok" or document.overrides.get("enable_multimodel") is False:
+    document.is_unseen = model is not None and model.behaviour != "ok"
+    if model is None or document.is_unseen or document.overrides.get("enable_multimodel") is False:
         return []
     found = []
     seen = world.pictures.get(document.file_hash, {})

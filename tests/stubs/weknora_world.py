@@ -110,6 +110,8 @@ class Document:
     attempt: int = 1
     has_started: bool = False
     is_corrupt: bool = False
+    #: In the last run the model for pictures failed.
+    is_unseen: bool = False
     is_to_be_deleted: bool = False
     steps: list[str] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)

@@ -16,9 +16,11 @@ from knowledge.providers.weknora.states import (
     is_as_good_as_done,
     is_hopeless,
     is_silent,
+    is_unseen,
     plain_state,
     rows_by_id,
     stalled,
+    unseen,
 )
 
 #: Passages are counted for so many documents a call; the others come back without a count, to be asked for again.
@@ -67,7 +69,9 @@ def _states(connection: Connection, rows: Sequence[DocumentRow]) -> dict[str, Do
 def _counted(connection: Connection, row: DocumentRow, state: DocumentState) -> DocumentState:
     if is_as_good_as_done(row) and is_silent(row, now=connection.now, pace=connection.pace):
         state = replace(state, phase=DocumentPhase.DONE)
-    return counted_state(state, connection.counter.count(row))
+    counted = counted_state(state, connection.counter.count(row))
+    is_empty = counted.phase is DocumentPhase.DONE and counted.chunk_count == 0
+    return unseen(counted) if is_empty and is_unseen(connection.client, row) else counted
 
 
 def _all_rows(connection: Connection, kb: KBRef) -> list[DocumentRow]:

@@ -125,7 +125,8 @@ class HitRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanRow:
-    """One step of processing. A step that the server only made up has no id."""
+    """One step of processing. A step that the server only made up has no id. `is_unseen`: a picture that no model could
+    read, though the step itself came to its end."""
 
     id: str
     name: str
@@ -134,6 +135,7 @@ class SpanRow:
     started_at: datetime | None
     finished_at: datetime | None
     children: tuple[SpanRow, ...]
+    is_unseen: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +252,14 @@ def _span(value: Any) -> SpanRow:
         started_at=moment(row.get("started_at")),
         finished_at=moment(row.get("finished_at")),
         children=tuple(_span(child) for child in row.get("children") or [] if isinstance(child, dict)),
+        is_unseen=_is_unseen(row),
     )
+
+
+def _is_unseen(row: Mapping[str, Any]) -> bool:
+    output = row.get("output")
+    failed = isinstance(output, dict) and any(output.get(name) for name in ("ocr_error", "caption_error", "read_error"))
+    return failed or str(row.get("error_code") or "").startswith("MULTIMODAL_")
 
 
 def _reads_pictures(metadata: Any) -> bool:

@@ -14,7 +14,7 @@ from knowledge.providers.weknora.config import Pace
 from knowledge.providers.weknora.conversion import says_something
 from knowledge.providers.weknora.errors import NotThere
 from knowledge.providers.weknora.failures import failure_of, is_final
-from knowledge.providers.weknora.rows import OURS, DocumentRow
+from knowledge.providers.weknora.rows import OURS, DocumentRow, SpanRow
 
 _PHASES = {
     "pending": DocumentPhase.QUEUED,
@@ -132,6 +132,19 @@ def is_hopeless(client: Client, row: DocumentRow, now: datetime, pace: Pace) -> 
         return False
     running = any(span.id and span.status == "running" for span in client.trace(row.id).root.children)
     return not running or row.updated_at is None or now - row.updated_at >= timedelta(seconds=pace.give_up)
+
+
+def is_unseen(client: Client, row: DocumentRow) -> bool:
+    """Say whether the model for pictures failed at a document that ended without a word. The server calls it done."""
+    return row.reads_pictures and _any_unseen(client.trace(row.id).root)
+
+
+def _any_unseen(span: SpanRow) -> bool:
+    return span.is_unseen or any(_any_unseen(child) for child in span.children)
+
+
+def unseen(state: DocumentState) -> DocumentState:
+    return replace(state, phase=DocumentPhase.FAILED, chunk_count=None, error_code="provider-vision", retryable=True)
 
 
 def stalled(state: DocumentState) -> DocumentState:

@@ -25,7 +25,7 @@ from knowledge.providers.weknora.failures import is_final
 from knowledge.providers.weknora.prepare import has_words
 from knowledge.providers.weknora.rows import OURS, OVERRIDES, DocumentRow, document_row
 from knowledge.providers.weknora.sending import Parcel, pack
-from knowledge.providers.weknora.states import is_hopeless, plain_state, rows_by_id
+from knowledge.providers.weknora.states import is_hopeless, is_unseen, plain_state, rows_by_id
 
 
 def ingest(connection: Connection, request: IngestRequest) -> IngestOutcome:
@@ -138,9 +138,15 @@ def _resume(connection: Connection, parcel: Parcel, row: DocumentRow) -> Documen
     if row.status == "failed":
         is_over = is_final(row, now=connection.now, pace=connection.pace)
         return retry(connection, row, parcel.process) if is_over else row
-    if row.status == "completed" and not connection.counter.count(row).total:
+    if row.status == "completed" and _is_lost(connection, row):
         return retry(connection, row, parcel.process)
     return row
+
+
+def _is_lost(connection: Connection, row: DocumentRow) -> bool:
+    """Say whether a document that is done lacks what another run may give."""
+    counted = connection.counter.count(row)
+    return not counted.total or (not counted.has_words and is_unseen(connection.client, row))
 
 
 def _is_hopeless(connection: Connection, row: DocumentRow) -> bool:

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
+from lxml import html
 
 from knowledge.citations.locators import MapState
 from knowledge.models import Document, KnowledgeBase, ProviderProfile
 from knowledge.profile_words import sentence_of
-from knowledge.services import knowledge_bases, profile_checks, reader_settings, rereading
+from knowledge.services import drain, knowledge_bases, profile_checks, reader_settings, rereading, sync
 from mnote.exceptions import Invalid
 from mnote.models import Job
 from mnote.principals import Principal
@@ -383,3 +384,43 @@ def test_drawer_shows_the_passages_of_a_picture_without_the_servers_words(seeing
     assert {page.status_code for page in pages} == {200}
     assert "Its passages open the whole picture." in pages[0].text
     assert WORDS not in "".join(page.text for page in pages)
+
+
+def test_model_that_fails_is_no_picture_without_words(seeing: Remote) -> None:
+    """The server calls the document done; the picture is read again until the model works."""
+    model = seeing.stub.world.models[seeing.profile.vision_model_id]
+    model.behaviour = "500"
+    seeing.vault.write("valve.png", PICTURE)
+    for source in seeing.kb.sources.select_related("kb__workspace", "root"):
+        sync.sync_source(source=source, order=sync.Order())
+    for _ in range(3):
+        drain.drain(kb=seeing.kb, worker="test")
+        Document.objects.update(next_try_at=None)
+    row = seeing.vault.row("valve.png")
+    assert (row.index_status, row.reason_code) == ("queued", "provider-vision")
+
+    model.behaviour = "ok"
+    seeing.level()
+
+    assert set(seeing.vault.found("valve closed")) == {"valve.png"}
+    assert (seeing.uploads(), len(seeing.held)) == (1, 1)
+
+
+def test_picture_in_which_nothing_stands_ends_with_its_reason(seeing: Remote) -> None:
+    seeing.vault.write("sky.png", b"\x89PNG of nothing")
+
+    seeing.level()
+
+    assert seeing.vault.row("sky.png").reason_code == "no_text"
+
+
+def test_search_page_shows_the_picture_in_place_of_words(seeing: Remote) -> None:
+    seeing.vault.write("site/valve.png", PICTURE)
+    seeing.level()
+    client = seeing.vault.people.client("alice")
+
+    page = client.get(reverse("knowledge:kb-search", args=[seeing.kb.pk]), {"q": "valve closed"})
+
+    (picture,) = {each.get("src") for each in html.fromstring(page.text).xpath("//article//a[@class='picture']/img")}
+    assert b"".join(client.get(picture).streaming_content) == PICTURE  # type: ignore[attr-defined]
+    assert WORDS not in page.text
