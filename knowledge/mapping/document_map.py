@@ -177,6 +177,8 @@ class _Mapper:
 
     def is_contradicted(self, piece: Piece) -> bool:
         """Say whether the provider's own marks name another page than the one the words were found on."""
+        if piece.is_of_picture:
+            return False
         first, last = self.theirs.range_of(piece.start, piece.end)
         return self.is_same and sum(self.doubts[first:last]) >= CHANCE
 

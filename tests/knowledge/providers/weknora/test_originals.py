@@ -186,6 +186,17 @@ def test_key_of_a_passage_stays_when_pictures_are_stored_anew(bench: Bench) -> N
     assert key_of(hit) != key_of(_chunk("See ![plan](resource://bbbbbbbbbbbbbbbbbbbbbb) there"))
 
 
+def test_own_words_of_a_passage_are_those_that_stand_in_the_file(bench: Bench) -> None:
+    """Not the head of a table that is repeated before it, and not what a model made of a picture: that has no
+    offsets, and its words may stand in the file by chance."""
+    own_words_of = bench.provider.own_words_of  # type: ignore[attr-defined]
+    passage = "| [Pump 7](http://pumps.example/7) | 12 bar |"
+    headed = replace(_chunk("| Tag | Limit |\n| --- | --- |\n" + passage), provider_end=7 + len(passage))
+
+    assert own_words_of(headed, name="deep/report.docx").split() == ["|", "[Pump", "7]", "|", "12", "bar", "|"]
+    assert own_words_of(replace(_chunk("A pump, and its gauge."), provider_end=7), name="report.docx") == ""
+
+
 def _chunk(content: str) -> Chunk:
     return Chunk(
         chunk_id="c", index=0, content=content, char_start=-1, char_end=-1, provider_start=7,
