@@ -105,11 +105,12 @@ def look(remote: Remote) -> None:
 
 
 def test_rules_reach_the_server_and_nothing_else_of_the_knowledge_base_changes(reading: Remote) -> None:
-    """What does not go along with a change is emptied there."""
+    """T11: what does not go along with a change is emptied there."""
     reading.vault.write("a.md", "# One\n\nWords of one.\n")
     reading.level()
     there = reading.stub.world.kbs[reading.kb.provider_kb_id].body
     there["description"], before = "kept", dict(there["chunking_config"])
+    there["image_processing_config"] = {"model_id": "pictures"}
 
     change(reading, engines={"pdf": "mineru", "slides": "markitdown"})
     reading.vault.write("b.md", "# Two\n\nWords of two.\n")
@@ -121,6 +122,7 @@ def test_rules_reach_the_server_and_nothing_else_of_the_knowledge_base_changes(r
     ]
     assert there["chunking_config"] == {**before, "parser_engine_rules": rules(reading)}
     assert there["description"] == "kept"
+    assert there["image_processing_config"] == {"model_id": "pictures"}
 
 
 def test_rules_stand_with_a_new_knowledge_base_and_are_written_once(reading: Remote) -> None:

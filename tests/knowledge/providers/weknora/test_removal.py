@@ -243,7 +243,7 @@ def test_calls_that_kill_the_server_are_never_made(bench: Bench, kb: KBRef, stub
 
 
 def test_whole_life_of_a_document_takes_a_few_harmless_calls_only(desk: Desk, bench: Bench, stub: WeKnoraStub) -> None:
-    """T9, T11, T29, T32, T33, T40, T41, T56: whatever is not on this list has a trap of its own."""
+    """T9, T29, T32, T33, T40, T41, T56: whatever is not on this list has a trap of its own."""
     kb = bench.kb("life")
     bench.provider.check(kb)
     document = bench.add(kb, NOTE)
