@@ -177,22 +177,24 @@ class Client:
         """The server takes it and works on it later."""
         self._line.call("DELETE", f"{_API}/knowledge/{document_id}")
 
-    # tags; there is no call that removes one
+    # tags; there is no call that removes one, and none that documents wait for as long as for others
 
     def tags(self, kb_id: str, *, page: int = 1) -> Page[TagRow]:
         """A page of MAX_PAGE tags; unlike others it lies inside the data."""
         params = {"page": page, "page_size": MAX_PAGE}
-        body = self._line.call("GET", f"{_API}/knowledge-bases/{kb_id}/tags", params=params)
+        body = self._line.call("GET", f"{_API}/knowledge-bases/{kb_id}/tags", timeouts=transport.STATUS, params=params)
         return _page(_object(body), tag_row)
 
     def create_tag(self, kb_id: str, name: str) -> None:
         """Raises ProviderRejected for a name that there is."""
-        self._line.call("POST", f"{_API}/knowledge-bases/{kb_id}/tags", json={"name": name})
+        path = f"{_API}/knowledge-bases/{kb_id}/tags"
+        self._line.call("POST", path, timeouts=transport.STATUS, json={"name": name})
 
     def put_tags(self, kb_id: str, tags: Mapping[str, Sequence[str]]) -> None:
         """Replace the tags of documents, ids by ids. The server takes all or, for one unknown id, none."""
         updates = {document: list(ids) for document, ids in tags.items()}
-        self._line.call("PUT", f"{_API}/knowledge/tags", json={"updates": updates, "kb_id": kb_id})
+        body = {"updates": updates, "kb_id": kb_id}
+        self._line.call("PUT", f"{_API}/knowledge/tags", timeouts=transport.STATUS, json=body)
 
     # passages
 
