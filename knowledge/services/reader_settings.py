@@ -54,10 +54,14 @@ def reading_of(kb: KnowledgeBase) -> Reading | None:
 def taken_by(kb: KnowledgeBase) -> Callable[[str], bool]:
     """Return what says of a base name whether the knowledge base reads such files: those that give us a text, and
     pictures where its provider reads them."""
+    pictures = pictures_of(kb)
+    return lambda name: gives_text(name) or name.rpartition(".")[2].lower() in pictures
+
+
+def pictures_of(kb: KnowledgeBase) -> frozenset[str]:
+    """Return the ends of names of pictures that the knowledge base reads; none where nobody reads pictures."""
     reading, offer = reading_of(kb), reading_offer(kb.provider)
-    if reading is None or reading.pictures is None or offer is None:
-        return gives_text
-    return lambda name: gives_text(name) or name.rpartition(".")[2].lower() in offer.pictures
+    return offer.pictures if reading is not None and reading.pictures is not None and offer is not None else frozenset()
 
 
 def mark_of(reading: Reading | None, source_type: str) -> str:

@@ -53,6 +53,7 @@ def new(request: HttpRequest) -> HttpResponse:
         return _refused(request)
     if request.method == "GET":
         return _show(request, flow)
+    flow.complete()
     given = request.POST
     if "toggle" in given or "fold" in given:
         flow.touch(given.get("toggle", ""), given.get("fold", ""))
@@ -80,6 +81,7 @@ def estimate(request: HttpRequest) -> HttpResponse:
     flow = Flow(request)
     if not flow.workspaces:
         return _refused(request)
+    flow.complete()
     return render(request, "knowledge/_kb_forecast.html", {"flow": flow, "found": flow.forecast})
 
 
@@ -142,10 +144,7 @@ class Flow:
         self.problems: list[str] = []
         self._asked = given.get("workspace", "")
         self._place, self._reader = given.get("place", ""), given.get("parsed_by", "")
-        is_sent = request.method == "POST" and bool(self.workspaces)
-        self._given: QueryDict | None = self.places.completed(request.POST) if is_sent else None
-        if self.step == "basics" and self._given is not None:
-            self.give(self._preset_reading())
+        self._given: QueryDict | None = request.POST if request.method == "POST" else None
 
     @cached_property
     def workspaces(self) -> list[Workspace]:
@@ -248,7 +247,11 @@ class Flow:
 
     @cached_property
     def tree(self) -> list[Entry]:
-        return PickTree(principal=self.principal, picking=self.picking, takes=self.reading.takes).of(self.roots)
+        return PickTree(principal=self.principal, picking=self.picking, takes=self.takes).of(self.roots)
+
+    def takes(self, name: str) -> bool:
+        """Say whether files of this base name are read."""
+        return self.reading.takes(name)
 
     # --- What the buttons do.
 
@@ -311,6 +314,14 @@ class Flow:
             elif self.picking.state(pick) != "true":
                 self.picking.toggle(pick)
         self.pasted = "\n".join(left)
+
+    def complete(self) -> None:
+        """Fill in what was not asked yet, and what the kind of content says. Only where there is a workspace."""
+        if self._given is None:
+            return
+        self._given = self.places.completed(self._given)
+        if self.step == "basics":
+            self.give(self._preset_reading())
 
     def give(self, wanted: Mapping[str, str]) -> None:
         """Fill in fields for the person; they can be changed."""

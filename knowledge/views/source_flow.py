@@ -7,7 +7,7 @@ from functools import cached_property
 from django.http import HttpRequest
 
 from knowledge.models import KnowledgeBase
-from knowledge.services import sources
+from knowledge.services import reader_settings, sources
 from knowledge.services.forecasts import Choice, Forecast, forecast
 from knowledge.source_forms import SourceForm
 from knowledge.views.kb_create import Flow
@@ -44,7 +44,14 @@ class SourceFlow(Flow):
     @cached_property
     def forecast(self) -> Forecast:
         rules = self.rules_form.rules if self.rules_form.is_valid() else {}
-        return forecast(principal=self.principal, choices=self.choices, rules=rules, seconds=_SECONDS)
+        pictures = reader_settings.pictures_of(self.kb)
+        return forecast(
+            principal=self.principal, choices=self.choices, rules=rules, seconds=_SECONDS, pictures=pictures,
+            takes_pictures=bool(pictures),
+        )  # fmt: skip
+
+    def takes(self, name: str) -> bool:
+        return reader_settings.taken_by(self.kb)(name)
 
     @property
     def are_rules_open(self) -> bool:
