@@ -92,6 +92,14 @@ def test_search_takes_no_nonsense_for_an_answer(bench: Bench, kb: KBRef, stub: W
         ask(bench, kb)
 
 
+@pytest.mark.parametrize("body", [b'{"success":false,"data":[]}', b'{"code":5,"msg":"no","data":[]}'])
+def test_search_takes_no_failure_for_an_empty_answer(bench: Bench, kb: KBRef, stub: WeKnoraStub, body: bytes) -> None:
+    stub.misbehave(path="/hybrid-search", times=9, reply=Reply(status=200, body=body))
+
+    with pytest.raises(ProviderError):
+        ask(bench, kb)
+
+
 def test_search_puts_equal_scores_in_one_order(desk: Desk, stub: WeKnoraStub) -> None:
     """T64: equal scores come in another order each time."""
     stub.world.edition = "standard"
