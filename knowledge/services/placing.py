@@ -157,11 +157,13 @@ class Placers:
     _names: dict[str, str] = field(default_factory=dict)
     _made: dict[str, Placer] = field(default_factory=dict)
     _drawn: dict[str, DocumentMap] = field(default_factory=dict)
+    _ready: set[str] = field(default_factory=set)
 
     def prepare(self, documents: Iterable[Document]) -> None:
         """Fetch texts and names of documents of one workspace."""
-        rows = list(documents)
-        self._drawn |= mapping.maps_of(row for row in rows if row.pk not in self._drawn)
+        rows = [row for row in documents if row.pk not in self._ready]
+        self._ready |= {row.pk for row in rows}
+        self._drawn |= mapping.maps_of(rows)
         wanted = {(row.indexed_hash, row.name) for row in rows} - self._maps.keys()
         if not wanted:
             return
@@ -174,8 +176,7 @@ class Placers:
         """Return the placer for what `provider` says of a document."""
         made = self._made.get(document.pk)
         if made is None:
-            if (document.indexed_hash, document.name) not in self._maps:
-                self.prepare([document])
+            self.prepare([document])
             made = self._made[document.pk] = self._make(document, provider)
         return made
 

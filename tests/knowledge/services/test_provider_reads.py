@@ -15,6 +15,8 @@ from knowledge.citations.locators import MapState
 from knowledge.models import ArtifactKind, DerivedArtifact, Document, KnowledgeBase
 from knowledge.providers.weknora import passages
 from knowledge.services import knowledge_bases, mapping, reconcile, rereading
+from knowledge.services.placing import Placers
+from knowledge.services.providers import provider_of
 from mnote.exceptions import Invalid
 from mnote.models import Job
 from tests.knowledge.remote import Remote
@@ -60,6 +62,18 @@ def test_original_goes_up_and_its_passages_have_places(reading: Remote) -> None:
     assert page.locator.parts["page"] >= 1
     assert page.quote
     assert page.quote in ours.text
+
+
+def test_equal_files_of_one_name_are_placed_each_by_its_map(reading: Remote) -> None:
+    for folder in ("one", "two"):
+        reading.vault.write(f"{folder}/garden.md", NOTE)
+    reading.level()
+    placers, provider = Placers(), provider_of(reading.kb)
+
+    made = [placers.of(reading.vault.row(f"{folder}/garden.md"), provider) for folder in ("one", "two")]
+
+    assert [each.resource.path for each in made] == ["one/garden.md", "two/garden.md"]
+    assert all(each.document_map is not None for each in made)
 
 
 def test_server_learns_where_an_original_belongs_and_nothing_of_our_text(reading: Remote) -> None:
