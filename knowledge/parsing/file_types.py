@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from knowledge.parsing.source_map import ResourceKind
@@ -78,6 +79,17 @@ def gives_text(name: str) -> bool:
     """Say whether a file of this base name can give text."""
     kind = type_for_name(name)
     return kind is not None and bool(kind.parser)
+
+
+def is_read(name: str, pictures: Container[str] = ()) -> bool:
+    """Say whether a file of this base name can give text, or is a picture with one of these ends of names, which
+    somebody else reads."""
+    return gives_text(name) or end_of(name) in pictures
+
+
+def end_of(name: str) -> str:
+    """Return the end of a name, in lower case and without its dot; all of a name that has none."""
+    return name.rpartition(".")[2].lower()
 
 
 def type_for_name(name: str) -> FileType | None:

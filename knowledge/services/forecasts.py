@@ -8,13 +8,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
 from django.db.models import Q
 
 from knowledge.models import Document, IndexStatus
-from knowledge.parsing.file_types import gives_text, type_for_name
+from knowledge.parsing.file_types import end_of, is_read, type_for_name
 from knowledge.scanner.globs import parse_globs
 from knowledge.scanner.ignore import SkipReason
 from knowledge.scanner.result import FoundFile, RootState, ScanResult, ScanRules, TypeTotal, UnreadCause
@@ -89,7 +90,7 @@ def forecast(
     budget = _Budget(ends=time.monotonic() + seconds, files_left=_MAX_FILES)
     maps = access.access_maps(principal, {choice.root for choice in choices})
     total = _Total(pictures)
-    takes = _taking(pictures) if takes_pictures else gives_text
+    takes = partial(is_read, pictures=pictures if takes_pictures else ())
     for choice in choices:
         granted = maps[choice.root.pk]
         if not granted.may_enter(choice.path):
@@ -100,14 +101,6 @@ def forecast(
             total.add(choice, _look(choice, rules, budget, takes), granted)
     total.is_capped = total.is_capped or budget.is_spent
     return replace(total.result(), scans=_known_scans(choices, maps))
-
-
-def _taking(pictures: frozenset[str]) -> Callable[[str], bool]:
-    return lambda name: gives_text(name) or _end(name) in pictures
-
-
-def _end(path: str) -> str:
-    return path.rpartition(".")[2].lower()
 
 
 def _known_scans(choices: Sequence[Choice], maps: Mapping[int, AccessMap]) -> int:
@@ -175,7 +168,7 @@ class _Total:
                 continue
             reason = skipped.reason.value
             self.skipped[reason] += 1
-            self.pictures += skipped.reason is SkipReason.UNSUPPORTED_TYPE and _end(skipped.path) in self._ends
+            self.pictures += skipped.reason is SkipReason.UNSUPPORTED_TYPE and end_of(skipped.path) in self._ends
             if reason not in QUIET and len(self.examples[reason]) < _EXAMPLES:
                 self.examples[reason].append(skipped.path)
 

@@ -4,8 +4,6 @@ for every passage found. Without a map of the very text that is indexed no passa
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,6 +16,7 @@ from knowledge.providers.base import KnowledgeProvider, ProviderDocumentId
 from knowledge.providers.originals import ReadsOriginals
 from knowledge.services import artifacts, parsing
 from knowledge.services.dropping import kb_ref
+from mnote.recent import Recent
 
 #: Names, in a document's locator, the map by which its passages have their places. There only where the provider read
 #: the file; "" as long as there is no map.
@@ -26,11 +25,9 @@ MAP = "documentMap"
 _TEXT = "mapText"
 #: How many passages have no place because the provider's marks of pages name another one than their words stand on.
 _CONTRADICTED = "mapContradicted"
-_KEPT = 32
 _Key = tuple[str, str, str]
 
-_maps: OrderedDict[_Key, DocumentMap] = OrderedDict()
-_lock = threading.Lock()
+_maps: Recent[_Key, DocumentMap] = Recent(32)
 
 
 def is_read_by_provider(document: Document) -> bool:
@@ -55,7 +52,7 @@ def draw(*, kb: KnowledgeBase, provider: KnowledgeProvider, document: Document) 
     artifacts.keep_document_map(
         root=document.root, path=document.source_path, provider=document.provider, revision=name, document_map=found
     )
-    _remember((document.workspace_id, source_hash, name), found)
+    _maps.put((document.workspace_id, source_hash, name), found)
     facts: dict[str, object] = {MAP: name, _TEXT: list(found.text_of)}
     facts |= {"mapState": found.state.value, "mapCounts": found.counts, _CONTRADICTED: found.contradicted}
     document.pending_json = {
@@ -67,11 +64,10 @@ def draw(*, kb: KnowledgeBase, provider: KnowledgeProvider, document: Document) 
 def maps_of(documents: Iterable[Document]) -> dict[str, DocumentMap]:
     """Return the maps of documents of one workspace by document id, without those that are absent or damaged."""
     wanted = {row.pk: _key(row) for row in documents if row.citation_locator_json.get(MAP)}
-    with _lock:
-        known = {key: _maps[key] for key in set(wanted.values()) if key in _maps}
+    known = {key: found for key in set(wanted.values()) if (found := _maps.get(key)) is not None}
     missing = {key for key in wanted.values() if key not in known}
     for key, found in artifacts.document_maps(missing).items():
-        _remember(key, found)
+        _maps.put(key, found)
         known[key] = found
     return {pk: known[key] for pk, key in wanted.items() if key in known}
 
@@ -110,11 +106,3 @@ def _name(converted: Converted, ours: SourceMap | None) -> str:
     for piece in converted.pieces:
         digest.update(piece.key.encode())
     return f"{REVISION}-{digest.hexdigest()}"
-
-
-def _remember(key: _Key, found: DocumentMap) -> None:
-    with _lock:
-        _maps[key] = found
-        _maps.move_to_end(key)
-        while len(_maps) > _KEPT:
-            _maps.popitem(last=False)

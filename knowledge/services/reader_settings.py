@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from knowledge.models import KnowledgeBase, ProviderProfile, Reader
-from knowledge.parsing.file_types import gives_text
+from knowledge.parsing.file_types import is_read
 from knowledge.providers.originals import Pictures, Reading
 from knowledge.providers.registry import reading_offer
 from knowledge.selectors.reading_offers import Offer, TypeOffer, offer_of
@@ -55,7 +55,7 @@ def taken_by(kb: KnowledgeBase) -> Callable[[str], bool]:
     """Return what says of a base name whether the knowledge base reads such files: those that give us a text, and
     pictures where its provider reads them."""
     pictures = pictures_of(kb)
-    return lambda name: gives_text(name) or name.rpartition(".")[2].lower() in pictures
+    return lambda name: is_read(name, pictures)
 
 
 def pictures_of(kb: KnowledgeBase) -> frozenset[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from django.http import QueryDict
 
 from knowledge.models import Reader
-from knowledge.parsing.file_types import gives_text
+from knowledge.parsing.file_types import is_read
 from knowledge.reader_forms import EnginesForm, add_errors
 from knowledge.selectors.profiles import ProfileChoice
 from knowledge.selectors.reading_offers import Offer, offer_of
@@ -66,7 +66,7 @@ class MakingReading:
 
     def takes(self, name: str) -> bool:
         """Say whether files of this base name are read."""
-        return gives_text(name) or (self.takes_pictures and name.rpartition(".")[2].lower() in self.picture_ends)
+        return is_read(name, self.picture_ends if self.takes_pictures else ())
 
     @cached_property
     def engines_form(self) -> EnginesForm:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +18,7 @@ from knowledge.services.placing import Placers
 from knowledge.services.providers import provider_of
 from mnote.exceptions import Invalid
 from mnote.models import Job
+from mnote.recent import Recent
 from tests.knowledge.remote import Remote
 from tests.stubs.weknora import Fault
 from tests.stubs.weknora_replies import Reply
@@ -217,7 +217,7 @@ def test_passage_that_was_edited_at_the_server_has_no_place(reading: Remote) -> 
 
 def _lose_maps(monkeypatch: pytest.MonkeyPatch) -> None:
     DerivedArtifact.objects.filter(artifact_kind=ArtifactKind.DOCUMENT_MAP).delete()
-    monkeypatch.setattr(mapping, "_maps", OrderedDict())  # as in a process that has just begun
+    monkeypatch.setattr(mapping, "_maps", Recent(32))  # as in a process that has just begun
 
 
 def test_map_that_is_lost_is_drawn_again(reading: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
