@@ -53,6 +53,10 @@ class KnowledgeBases:
         with self._lock:
             self._checked.pop(kb_id, None)
 
+    def check_sight(self, kb: KBRef) -> None:
+        """Raise OutOfScope for a KB of another tenant than the key's: its documents cannot be seen, so none is gone."""
+        self._find(kb.provider_kb_id)
+
     def delete(self, kb: KBRef) -> None:
         self.forget(kb.provider_kb_id)
         try:

@@ -170,6 +170,7 @@ class WeKnoraProvider:
     def delete_document(self, kb: KBRef, document: ProviderDocumentId) -> None:
         row = self._row(kb, document)
         if row is None:
+            self._kbs.check_sight(kb)
             return
         with self._connection.turn(row.content_key):
             deletion.delete(self._connection, row)

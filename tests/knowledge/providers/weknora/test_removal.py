@@ -7,6 +7,7 @@ import pytest
 from knowledge.providers.base import DocumentPhase, KBRef, ProviderBusy, ProviderDeleting, ProviderDocumentId
 from knowledge.providers.weknora.client import NOBODY
 from knowledge.providers.weknora.config import Pace
+from knowledge.providers.weknora.errors import OutOfScope
 from tests.conformance.bench import Bench
 from tests.knowledge.providers.weknora.desk import NOTE, OTHER, Desk, request
 from tests.stubs.weknora import WeKnoraStub
@@ -115,6 +116,24 @@ def test_delete_of_what_is_gone_or_elsewhere_asks_for_nothing(bench: Bench, kb: 
 
     assert stub.calls("DELETE", "") == []
     assert list(stub.world.documents) == [elsewhere]
+
+
+def test_delete_with_the_key_of_another_tenant_is_not_over(bench: Bench, kb: KBRef, stub: WeKnoraStub) -> None:
+    """Such a key sees no document: what it does not see may be there."""
+    document = bench.add(kb, NOTE)
+    stub.world.keys[stub.key].tenant = 2
+
+    with pytest.raises(OutOfScope):
+        bench.provider.delete_document(kb, document)
+
+    assert list(stub.world.documents) == [document]
+
+
+def test_delete_in_a_knowledge_base_that_is_gone_is_over(bench: Bench, kb: KBRef) -> None:
+    document = bench.add(kb, NOTE)
+    bench.provider.delete_kb(kb)
+
+    bench.provider.delete_document(kb, document)
 
 
 def test_delete_while_another_worker_is_at_the_document_waits(desk: Desk, bench: Bench, kb: KBRef) -> None:
