@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from django.db.models import Q, QuerySet
 
@@ -79,6 +79,11 @@ def readable_with(maps: Mapping[int, AccessMap], principal: Principal, kb: Knowl
     if principal.source_ids:
         documents = documents.filter(id__in=principal.source_ids)
     return documents
+
+
+def standing_for(provider_document_ids: Collection[str]) -> Q:
+    """Select the rows whose indexed version, or the one in the making, is one of these provider documents."""
+    return Q(provider_knowledge_id__in=provider_document_ids) | Q(pending_knowledge_id__in=provider_document_ids)
 
 
 _OUT = (IndexStatus.DELETED, IndexStatus.SKIPPED)

@@ -10,6 +10,7 @@ from knowledge.models.documents import (
     IndexStatus,
     ProviderDeletion,
     ProviderTagging,
+    ProviderWish,
     ReasonClass,
     RevisionCounter,
 )
@@ -21,6 +22,6 @@ from knowledge.models.sources import Disappearance, Source, SyncMode, SyncOutcom
 __all__ = [
     "ArtifactKind", "DerivedArtifact", "Disappearance", "Document", "DocumentEvent", "DocumentTag", "Exclusion",
     "IndexStatus", "KBCount", "KnowledgeBase", "Pin", "ProviderDeletion", "ProviderKind", "ProviderOutage",
-    "ProviderProfile", "ProviderTagging", "Reader", "ReasonClass", "RevisionCounter", "Source", "SyncMode",
-    "SyncOutcome", "SyncRun",
+    "ProviderProfile", "ProviderTagging", "ProviderWish", "Reader", "ReasonClass", "RevisionCounter", "Source",
+    "SyncMode", "SyncOutcome", "SyncRun",
 ]  # fmt: skip

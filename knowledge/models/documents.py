@@ -173,15 +173,23 @@ class DocumentEvent(models.Model):
         indexes = [models.Index(fields=["document", "attempt", "started_at"], name="document_event")]
 
 
-class ProviderDeletion(models.Model):
-    """A provider document that nobody wants any more, until the provider has confirmed that it is gone."""
+class ProviderWish(models.Model):
+    """What a provider is to do for one of its documents: asked for again until it has done it."""
 
-    kb = models.ForeignKey(KnowledgeBase, on_delete=models.CASCADE, related_name="provider_deletions")
     provider_knowledge_id = models.CharField(max_length=80)
-    asked_at = models.DateTimeField(auto_now_add=True)
     next_try_at = models.DateTimeField()
     attempts = models.PositiveIntegerField(default=0)
     reason_code = models.CharField(max_length=60, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class ProviderDeletion(ProviderWish):
+    """A provider document that nobody wants any more, until the provider has confirmed that it is gone."""
+
+    kb = models.ForeignKey(KnowledgeBase, on_delete=models.CASCADE, related_name="provider_deletions")
+    asked_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         db_table = "mnote_provider_deletions"
@@ -191,16 +199,12 @@ class ProviderDeletion(models.Model):
         indexes = [models.Index(fields=["next_try_at"], name="provider_deletion_due")]
 
 
-class ProviderTagging(models.Model):
+class ProviderTagging(ProviderWish):
     """A provider document whose tags are to become those of its rows, until the provider has taken them. `asked_at`
     tells a wish that came while an earlier one was being fulfilled from that one."""
 
     kb = models.ForeignKey(KnowledgeBase, on_delete=models.CASCADE, related_name="provider_taggings")
-    provider_knowledge_id = models.CharField(max_length=80)
     asked_at = models.DateTimeField()
-    next_try_at = models.DateTimeField()
-    attempts = models.PositiveIntegerField(default=0)
-    reason_code = models.CharField(max_length=60, blank=True)
 
     class Meta:
         db_table = "mnote_provider_taggings"

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import logging
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderDeletion, ProviderKind
 from knowledge.providers.base import KBRef, ProviderDocumentId, ProviderError, ProviderKBId
+from knowledge.querysets import standing_for
 from knowledge.services import documents, reader_settings
 from knowledge.services.providers import provider_of
+from knowledge.services.wishes import put_off
 
 log = logging.getLogger(__name__)
 
 #: What the row of a removed document says of its copy at the provider.
 BEING_REMOVED, REMOVED = "removing", "removed"
 _AT_ONCE = 100
-_FIRST, _LONGEST = 2.0, 900.0
+_LONGEST = 900.0
 
 
 def kb_ref(kb: KnowledgeBase) -> KBRef:
@@ -74,8 +76,7 @@ def deletions_due() -> Q:
 
 def referring(kb: KnowledgeBase, provider_document_id: str) -> QuerySet[Document]:
     """Select the rows that still need an index entry; a missing file needs it until its grace period is over."""
-    uses = Q(provider_knowledge_id=provider_document_id) | Q(pending_knowledge_id=provider_document_id)
-    held = Document.objects.filter(uses, kb=kb, deleted_at__isnull=True)
+    held = Document.objects.filter(standing_for([provider_document_id]), kb=kb, deleted_at__isnull=True)
     return held.exclude(index_status=IndexStatus.SKIPPED)
 
 
@@ -101,9 +102,7 @@ def _fulfil(kb: KnowledgeBase, provider_document_id: str, wish: ProviderDeletion
 
 def _try_later(kb: KnowledgeBase, wish: ProviderDeletion, error: ProviderError) -> None:
     log.info("a deletion is not confirmed yet", extra={"code": error.code})
-    seconds = error.retry_after or min(_LONGEST, _FIRST * 2**wish.attempts)
-    wish.attempts, wish.reason_code = wish.attempts + 1, error.code
-    wish.next_try_at = timezone.now() + timedelta(seconds=seconds)
+    put_off(wish, error, longest=_LONGEST)
     wish.save(update_fields=["attempts", "reason_code", "next_try_at"])
     _say(kb, wish.provider_knowledge_id, BEING_REMOVED)
 

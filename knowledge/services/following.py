@@ -160,8 +160,7 @@ def no_text(kb: KnowledgeBase, row: Document) -> bool:
 
 def _read_as(row: Document) -> dict[str, str]:
     """How the provider read it stays known: with other settings there may be a text."""
-    mark = row.pending_json.get("locator", {}).get(reader_settings.READ_AS)
-    return {reader_settings.READ_AS: mark} if mark else {}
+    return reader_settings.noted(row.pending_json.get("locator", {}).get(reader_settings.READ_AS, ""))
 
 
 def _is_shown(row: Document) -> bool:

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
-from django.db.models import Q
 from django.utils import timezone
 
 from knowledge.citations.owners import owner_document_id
@@ -35,6 +34,7 @@ from knowledge.providers.base import (
     TakesMany,
 )
 from knowledge.providers.originals import Original as Handover
+from knowledge.querysets import standing_for
 from knowledge.services import (
     artifacts,
     documents,
@@ -376,13 +376,12 @@ def _read_as(kb: KnowledgeBase, document: Document, outcome: IngestOutcome) -> d
         mark = _mark_of(kb, outcome.state.provider_document_id)
     else:
         mark = reader_settings.mark_of(reader_settings.reading_of(kb), document.source_type)
-    return {reader_settings.READ_AS: mark} if mark else {}
+    return reader_settings.noted(mark)
 
 
 def _mark_of(kb: KnowledgeBase, provider_document_id: str) -> str:
     """Return how a provider document was read, as any row tells that it stands for; "" where none does."""
-    stands_for = Q(provider_knowledge_id=provider_document_id) | Q(pending_knowledge_id=provider_document_id)
-    rows = Document.objects.filter(stands_for, kb=kb).values_list(
+    rows = Document.objects.filter(standing_for([provider_document_id]), kb=kb).values_list(
         "provider_knowledge_id", "citation_locator_json", "pending_json"
     )
     told = [now if held == provider_document_id else later.get("locator", {}) for held, now, later in rows]

@@ -74,14 +74,14 @@ def update_kb(*, principal: Principal, kb: KnowledgeBase, **changes: Any) -> Kno
     if "reading_json" in changes:
         changes |= {"reading_json": _reading(kb.provider, kb.profile, changes["reading_json"], kb.reading_json)}
     before = {name: getattr(kb, name) for name in changes}
-    takes_pictures = _takes_pictures(kb)
+    pictures = reader_settings.pictures_of(kb)
     for name, value in changes.items():
         setattr(kb, name, _clean_name(value) if name == "name" else value)
     with transaction.atomic():
         _save(kb)
         if changes.get("parsed_by", kb.parsed_by) != before.get("parsed_by", kb.parsed_by):
             rereading.request(kb=kb, principal=principal)
-        if _takes_pictures(kb) != takes_pictures:
+        if reader_settings.pictures_of(kb) != pictures:
             sources.sync_now(principal=principal, kb=kb)
     audit.record(
         principal=principal,
@@ -175,11 +175,6 @@ def _reading(
     kind: str, profile: ProviderProfile | None, wanted: Mapping[str, Any], before: Mapping[str, Any]
 ) -> dict[str, Any]:
     return reader_settings.checked(kind=kind, profile=profile, wanted=wanted, before=before)
-
-
-def _takes_pictures(kb: KnowledgeBase) -> bool:
-    reading = reader_settings.reading_of(kb)
-    return reading is not None and reading.pictures is not None
 
 
 def _clean_name(name: str) -> str:

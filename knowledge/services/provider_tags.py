@@ -18,15 +18,17 @@ from django.utils import timezone
 from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderKind, ProviderTagging
 from knowledge.providers.base import ProviderDocumentId, ProviderError
 from knowledge.providers.tags import TakesTags
+from knowledge.querysets import standing_for
 from knowledge.services.dropping import kb_ref
 from knowledge.services.providers import provider_of
+from knowledge.services.wishes import put_off
 
 log = logging.getLogger(__name__)
 
 _AT_ONCE = 100
 #: Whoever tells a provider keeps others from telling it the same for so long.
 _TELLING = timedelta(minutes=5)
-_FIRST, _LONGEST = 2.0, 3600.0
+_LONGEST = 3600.0
 
 
 def wish_for(*, kb: KnowledgeBase, document_ids: Iterable[str], only_tagged: bool = False) -> bool:
@@ -83,8 +85,9 @@ def tags_due() -> Q:
 def wanted_tags(kb: KnowledgeBase, provider_document_ids: Iterable[str]) -> dict[str, list[str]]:
     """Return the tags of the rows that each provider document stands for; one that none needs is left out."""
     ids = frozenset(provider_document_ids)
-    uses = Q(provider_knowledge_id__in=ids) | Q(pending_knowledge_id__in=ids)
-    rows = Document.objects.filter(uses, kb=kb, deleted_at__isnull=True).exclude(index_status=IndexStatus.SKIPPED)
+    rows = Document.objects.filter(standing_for(ids), kb=kb, deleted_at__isnull=True).exclude(
+        index_status=IndexStatus.SKIPPED
+    )
     found: dict[str, set[str]] = {}
     for current, pending, tags in rows.values_list("provider_knowledge_id", "pending_knowledge_id", "tags_json"):
         for each in {current, pending} & ids:
@@ -119,9 +122,6 @@ def _forget(told: Sequence[ProviderTagging]) -> None:
 
 def _try_later(due: Sequence[ProviderTagging], error: ProviderError) -> None:
     log.info("tags could not be told", extra={"code": error.code, "count": len(due)})
-    now = timezone.now()
     for each in due:
-        seconds = error.retry_after or min(_LONGEST, _FIRST * 2 ** min(each.attempts, 20))
-        each.attempts, each.reason_code = each.attempts + 1, error.code
-        each.next_try_at = now + timedelta(seconds=seconds)
+        put_off(each, error, longest=_LONGEST)
     ProviderTagging.objects.bulk_update(due, ["attempts", "reason_code", "next_try_at"])

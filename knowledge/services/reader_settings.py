@@ -77,6 +77,11 @@ def mark_of(reading: Reading | None, source_type: str) -> str:
     return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
 
 
+def noted(mark: str) -> dict[str, str]:
+    """Return what a document's locator says of how it was read."""
+    return {READ_AS: mark} if mark else {}
+
+
 def checked(
     *, kind: str, profile: ProviderProfile | None, wanted: Mapping[str, Any], before: Mapping[str, Any]
 ) -> dict[str, Any]:

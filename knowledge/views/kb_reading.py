@@ -22,9 +22,14 @@ from mnote.exceptions import Invalid
 SECTIONS = frozenset({"reading", "engines", "pictures", "reread"})
 
 
+def are_there(kb: KnowledgeBase) -> bool:
+    """Say whether its provider could read the files of a knowledge base."""
+    return kb.provider in READS_ITSELF
+
+
 def sections(kb: KnowledgeBase) -> dict[str, Any]:
     """Return the forms that are shown for a knowledge base, as the context of its settings."""
-    if kb.provider not in READS_ITSELF:
+    if not are_there(kb):
         return {}
     found: dict[str, Any] = {"reading_form": ReadingForm(initial={"parsed_by": kb.parsed_by})}
     if kb.parsed_by != Reader.PROVIDER:

@@ -33,7 +33,7 @@ def settings(request: HttpRequest, kb_id: str) -> HttpResponse:
     section = request.POST.get("section", "")
     if section == "sync":
         return _save_sync(request, frame)
-    if section in kb_reading.SECTIONS and kb_reading.sections(frame.kb):
+    if section in kb_reading.SECTIONS and kb_reading.are_there(frame.kb):
         wrong = kb_reading.save(request, frame, section)
         return _page(request, frame, status=422, **wrong) if wrong else redirect("knowledge:kb-settings", kb_id)
     form = SettingsForm(request.POST)

@@ -10,12 +10,24 @@ from knowledge.services import following
 from tests.knowledge.remote import Remote
 from tests.knowledge.vault import Vault, make_vault
 from tests.people import People
-from tests.stubs.weknora import weknora_stub
+from tests.stubs.weknora import WeKnoraStub, weknora_stub
 
 
 @pytest.fixture
 def vault(people: People) -> Vault:
     return make_vault(people)
+
+
+@pytest.fixture
+def stub() -> Iterator[WeKnoraStub]:
+    with weknora_stub("standard") as stub:
+        yield stub
+
+
+@pytest.fixture
+def other_stub() -> Iterator[WeKnoraStub]:
+    with weknora_stub("standard") as stub:
+        yield stub
 
 
 @pytest.fixture(params=["lite", "standard"])

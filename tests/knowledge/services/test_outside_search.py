@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 from django.utils import timezone
@@ -17,7 +16,7 @@ from mnote.models import Access
 from mnote.services import grants
 from tests.knowledge.outside import another_kb, level, move_to, profile_of
 from tests.knowledge.vault import Vault
-from tests.stubs.weknora import WeKnoraStub, weknora_stub
+from tests.stubs.weknora import WeKnoraStub
 from tests.stubs.weknora_replies import Reply
 
 GARDEN = (
@@ -27,18 +26,6 @@ GARDEN = (
     "| plant | month |\r\n| --- | --- |\r\n" + "".join(f"| rhubarb {n} | {n} |\r\n" for n in range(80))
 )
 BACKUP = "# 备份手册\n\n每天凌晨两点备份数据库，并把文件复制到另一台机器。\n"
-
-
-@pytest.fixture
-def stub() -> Iterator[WeKnoraStub]:
-    with weknora_stub("standard") as stub:
-        yield stub
-
-
-@pytest.fixture
-def other_stub() -> Iterator[WeKnoraStub]:
-    with weknora_stub("standard") as stub:
-        yield stub
 
 
 @pytest.fixture

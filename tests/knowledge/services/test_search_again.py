@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from django.db.models import QuerySet
 
@@ -15,21 +13,9 @@ from mnote.models import Access, Root
 from mnote.services import grants
 from tests.knowledge.outside import level, move_to, profile_of
 from tests.knowledge.vault import Vault
-from tests.stubs.weknora import WeKnoraStub, weknora_stub
+from tests.stubs.weknora import WeKnoraStub
 
 WORDS = "The harbour closes at nine."
-
-
-@pytest.fixture
-def stub() -> Iterator[WeKnoraStub]:
-    with weknora_stub("standard") as stub:
-        yield stub
-
-
-@pytest.fixture
-def other_stub() -> Iterator[WeKnoraStub]:
-    with weknora_stub("standard") as stub:
-        yield stub
 
 
 @pytest.fixture

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from django.urls import reverse
 
 from knowledge.models import KnowledgeBase, ProviderOutage
 from tests.knowledge.outside import level, move_to, profile_of
 from tests.knowledge.vault import Vault
-from tests.stubs.weknora import WeKnoraStub, weknora_stub
+from tests.stubs.weknora import WeKnoraStub
 from tests.stubs.weknora_replies import Reply
 from tests.weknora_documents import recorded, teach
 
 DOWN = Reply(status=503, body=b"{}")
-
-
-@pytest.fixture
-def stub() -> Iterator[WeKnoraStub]:
-    with weknora_stub("standard") as stub:
-        yield stub
 
 
 @pytest.fixture
