@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from mnote.models import Access
 from tests.browser.conftest import tab_to
@@ -178,6 +178,24 @@ def test_a_new_conversation_is_empty(opened: Opened, hub: OpenHubStub) -> None:
     expect(answers(page)).to_have_count(0)
     ask(page, "new")
     expect(answers(page)).to_have_text("Echo: new")
+
+
+def test_news_of_the_conversation_before_come_late(opened: Opened, hub: OpenHubStub, complaints: list[str]) -> None:
+    page = opened()
+    ask(page, "old")
+    expect(answers(page)).to_have_text("Echo: old")
+    held: list[Route] = []
+    page.route("**/now", lambda route: held.append(route), times=1)  # noqa: PLW0108 -- a method cannot be a handler
+    page.evaluate("document.body.dispatchEvent(new CustomEvent('page-ai:changed'))")
+    wait_until(lambda: held or page.wait_for_timeout(20))
+
+    page.get_by_role("button", name="New conversation").click()
+    expect(answers(page)).to_have_count(0)
+    with page.expect_response(held[0].request.url):
+        held[0].continue_()
+
+    expect(page.locator("#page-ai-now")).to_have_attribute("data-running", "false")
+    assert complaints == []
 
 
 def test_it_is_worked_by_keyboard(opened: Opened, hub: OpenHubStub) -> None:

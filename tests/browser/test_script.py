@@ -264,3 +264,52 @@ def test_the_stream_rests_while_the_tab_is_hidden(visit, people):
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
     assert asked == []
+
+
+def ask_and_leave(page, attributes, **answer):
+    """Let an element ask, and take it off the page before its answer is there: the server's, or the one given."""
+    page.evaluate(
+        """attributes => {
+            const asker = `<div id="asker" hx-trigger="ask" hx-swap="none" ${attributes}></div>`;
+            document.querySelector("#main").insertAdjacentHTML("afterbegin", asker);
+            htmx.process(document.querySelector("#asker"));
+        }""",
+        attributes,
+    )
+
+    def answer_late(route):
+        page.evaluate("document.querySelector('#asker').remove()")
+        route.fulfill(**answer) if answer else route.fallback()
+
+    page.route("**/_styleguide/?part=*", answer_late)
+    with page.expect_response("**/_styleguide/?part=*"):
+        page.evaluate("htmx.trigger('#asker', 'ask')")
+
+
+def test_an_answer_to_what_left_the_page_updates_nothing(page, complaints):
+    answer = '<h1 id="copying" hx-swap-oob="true">Of the page before</h1>'
+
+    ask_and_leave(page, 'hx-get="?part=late"', body=answer, content_type="text/html")
+
+    expect(page.locator("#copying")).to_contain_text("Copying, folding, keys")
+    assert complaints == []
+
+
+def test_a_message_to_what_left_the_page_is_shown(page):
+    ask_and_leave(page, 'hx-get="?part=toast"')
+
+    expect(page.locator("#toasts [data-toast]")).to_have_count(1)
+
+
+def test_a_problem_of_what_left_the_page_is_shown(page, complaints):
+    ask_and_leave(page, 'hx-get="?part=problem"')
+
+    expect(page.locator("#toasts [data-problem]")).to_have_count(1)
+    complaints.clear()  # the browser writes every refused request into its console
+
+
+def test_nobody_is_told_what_a_poll_that_left_the_page_was_answered(page, complaints):
+    ask_and_leave(page, 'data-poll hx-get="?part=problem"')
+
+    expect(page.locator("#toasts [data-problem]")).to_have_count(0)
+    complaints.clear()
