@@ -7,11 +7,11 @@ import hashlib
 import os
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -22,6 +22,7 @@ from knowledge.models import ArtifactKind, DerivedArtifact
 from knowledge.parsing.source_map import SourceMap
 from mnote.models import Root
 from mnote.recent import Recent
+from mnote.statements import select
 
 _UNIQUE = ("workspace", "source_hash", "artifact_kind", "provider", "revision")
 _CHANGING = (
@@ -31,17 +32,27 @@ _BATCH, _LOOKED_UP = 50, 500
 _CACHE_ENTRIES = 256
 _CACHE_CHARS = 16_000_000
 _SMALL = 4096
-#: What reading needs of a row.
-_READ = (
-    "artifact_id", "artifact_kind", "source_hash", "provider", "revision", "content_text", "content_blob_path",
-    "updated_at_ms",
-)  # fmt: skip
 _Key = tuple[str, str, str, str]
 
-_cache: OrderedDict[_Key, SourceMap] = OrderedDict()
-_cache_lock = threading.Lock()
+#: Source maps used lately, bounded by number and by text.
+_known: Recent[_Key, SourceMap] = Recent(
+    _CACHE_ENTRIES, weigh=lambda source_map: len(source_map.text), most_weight=_CACHE_CHARS
+)
 #: Public names of source maps by workspace and content. A name stays while the content is kept.
 _names: Recent[tuple[str, str], str] = Recent(20_000)
+
+
+class _Kept(NamedTuple):
+    """What reading needs of a row."""
+
+    artifact_id: str
+    artifact_kind: str
+    source_hash: str
+    provider: str
+    revision: str
+    content_text: str
+    content_blob_path: str
+    updated_at_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +82,7 @@ def store_all(derived: Iterable[Derived]) -> None:
         rows, update_conflicts=True, unique_fields=_UNIQUE, update_fields=_CHANGING, batch_size=_BATCH
     )
     for key, each in by_key.items():
-        _remember(key, each.source_map)
+        _known.put(key, each.source_map)
 
 
 def load(*, workspace_id: str, source_hash: str, provider: str) -> SourceMap | None:
@@ -83,7 +94,7 @@ def load(*, workspace_id: str, source_hash: str, provider: str) -> SourceMap | N
     if row is None:
         return None
     key = (workspace_id, source_hash, row.provider, row.revision)
-    if (known := _recall(key)) is not None:
+    if (known := _known.get(key)) is not None:
         return known
     parsed = rows.filter(artifact_kind=ArtifactKind.PARSE_TEXT, revision=row.revision)
     return _assembled(key, row, parsed.first())
@@ -92,15 +103,12 @@ def load(*, workspace_id: str, source_hash: str, provider: str) -> SourceMap | N
 def load_all(*, workspace_id: str, wanted: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], SourceMap]:
     """Return the kept source maps by (source hash, provider, revision), without those that are absent or damaged."""
     keys = dict.fromkeys(wanted)
-    found = {key: known for key in keys if (known := _recall((workspace_id, *key))) is not None}
+    found = {key: known for key in keys if (known := _known.get((workspace_id, *key))) is not None}
     missing = {source_hash for source_hash, _, _ in keys.keys() - found.keys()}
     if not missing:
         return found
-    kinds = [ArtifactKind.PARSE_TEXT, ArtifactKind.SOURCE_MAP]
-    wanted_rows = DerivedArtifact.objects.filter(
-        workspace_id=workspace_id, source_hash__in=missing, artifact_kind__in=kinds
-    )
-    rows = list(wanted_rows.only(*_READ))
+    kinds = (ArtifactKind.PARSE_TEXT, ArtifactKind.SOURCE_MAP)
+    rows = _kept(workspace=[workspace_id], source_hash=missing, artifact_kind=kinds)
     _remember_names(workspace_id, rows)
     by_kind = {(row.artifact_kind, row.source_hash, row.provider, row.revision): row for row in rows}
     for key in keys.keys() - found.keys():
@@ -173,10 +181,8 @@ def source_map_references(*, workspace_id: str, source_hashes: Iterable[str]) ->
     missing = wanted - known.keys()
     if not missing:
         return known
-    rows = DerivedArtifact.objects.filter(
-        workspace_id=workspace_id, source_hash__in=missing, artifact_kind=ArtifactKind.SOURCE_MAP
-    )
-    return known | _remember_names(workspace_id, rows.only(*_READ))
+    rows = _kept(workspace=[workspace_id], source_hash=missing, artifact_kind=[ArtifactKind.SOURCE_MAP])
+    return known | _remember_names(workspace_id, rows)
 
 
 def forget(*, workspace_id: str, source_hashes: list[str]) -> int:
@@ -189,15 +195,19 @@ def forget(*, workspace_id: str, source_hashes: list[str]) -> int:
     )
     for blob in blobs - still_used:
         (Path(settings.MNOTE_ARTIFACT_DIR) / blob).unlink(missing_ok=True)
-    with _cache_lock:
-        for key in [key for key in _cache if key[0] == workspace_id and key[1] in source_hashes]:
-            del _cache[key]
+    _known.drop_where(lambda key: key[0] == workspace_id and key[1] in source_hashes)
     for source_hash in source_hashes:
         _names.drop((workspace_id, source_hash))
     return count
 
 
-def _assembled(key: _Key, map_row: DerivedArtifact | None, text_row: DerivedArtifact | None) -> SourceMap | None:
+def _kept(**among: Collection[str]) -> list[_Kept]:
+    return [_Kept(*row) for row in select(DerivedArtifact, _Kept._fields, **among)]
+
+
+def _assembled(
+    key: _Key, map_row: DerivedArtifact | _Kept | None, text_row: DerivedArtifact | _Kept | None
+) -> SourceMap | None:
     body, text = (_read(row) if row else None for row in (map_row, text_row))
     if body is None or text is None:
         return None
@@ -205,7 +215,7 @@ def _assembled(key: _Key, map_row: DerivedArtifact | None, text_row: DerivedArti
         source_map = SourceMap.from_bytes(body, text.decode())
     except ValueError:
         return None
-    _remember(key, source_map)
+    _known.put(key, source_map)
     return source_map
 
 
@@ -263,7 +273,7 @@ def _write_blob(digest: str, content: bytes) -> str:
     return name
 
 
-def _read(row: DerivedArtifact) -> bytes | None:
+def _read(row: DerivedArtifact | _Kept) -> bytes | None:
     if not row.content_blob_path:
         return row.content_text.encode()
     try:
@@ -272,25 +282,7 @@ def _read(row: DerivedArtifact) -> bytes | None:
         return None
 
 
-def _recall(key: _Key) -> SourceMap | None:
-    with _cache_lock:
-        if key in _cache:
-            _cache.move_to_end(key)
-        return _cache.get(key)
-
-
-def _remember(key: _Key, source_map: SourceMap) -> None:
-    """Keep recently used maps in memory, bounded by number and by text."""
-    with _cache_lock:
-        _cache[key] = source_map
-        _cache.move_to_end(key)
-        while len(_cache) > 1 and (
-            len(_cache) > _CACHE_ENTRIES or sum(len(kept.text) for kept in _cache.values()) > _CACHE_CHARS
-        ):
-            _cache.popitem(last=False)
-
-
-def _remember_names(workspace_id: str, rows: Iterable[DerivedArtifact]) -> dict[str, str]:
+def _remember_names(workspace_id: str, rows: Iterable[_Kept]) -> dict[str, str]:
     """Return the public names of source maps by content; of several of a content the newest names it."""
     maps = [row for row in rows if row.artifact_kind == ArtifactKind.SOURCE_MAP]
     found = {row.source_hash: f"artifact:{row.artifact_id}" for row in sorted(maps, key=lambda row: row.updated_at_ms)}

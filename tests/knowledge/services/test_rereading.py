@@ -22,7 +22,7 @@ def old(remote: Remote) -> Remote:
     remote.level()
     row = remote.vault.row("a.md")
     DerivedArtifact.objects.filter(source_hash=row.indexed_hash).update(revision="before")
-    artifacts._cache.clear()
+    artifacts._known.drop_where(lambda _key: True)
     return remote
 
 
