@@ -28,9 +28,11 @@ _TRIES = 2_000
 
 @dataclass(slots=True, kw_only=True)
 class Bench:
-    """`pause` is how long to wait between two looks at what a provider works on."""
+    """`pause` is how long to wait between two looks at what a provider works on. `understands` says whether the index
+    knows more of a text than its words."""
 
     provider: KnowledgeProvider
+    understands: bool = True
     pause: float = 0.005
     _kbs: dict[str, KBRef] = field(default_factory=dict)
 

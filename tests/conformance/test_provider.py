@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from knowledge.providers.base import CheckResult, DocumentPhase, KBRef, ProviderDocumentId, SearchRequest
+from knowledge.providers.base import CheckResult, DocumentPhase, KBRef, ProviderDocumentId, SearchHit, SearchRequest
 from tests.conformance.bench import Bench
 from tests.conformance.maps import markdown_map
-from tests.conformance.providers import PROVIDERS, Maker
+from tests.conformance.providers import PROVIDERS, UNDERSTANDS, Maker, understands
 
 pytestmark = pytest.mark.conformance
 
@@ -59,13 +59,17 @@ QUERIES = {
     "full-width for half-width": (MIXED, "ｐｏｓｔｇｒｅｓｑｌ"),
     "after emoji": (MIXED, "之后的文字"),
 }
+#: What an index of words alone cannot find. A server leaves it to its model, which may be any.
+MEANT = frozenset(
+    QUERIES[name][1] for name in ("english inflected", "chinese one character", "half-width for full-width")
+)
 
 
 @pytest.fixture(params=PROVIDERS, ids=lambda maker: maker.__name__)
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     maker: Maker = request.param
     with maker(tmp_path) as provider:
-        bench = Bench(provider=provider)
+        bench = Bench(provider=provider, understands=understands(maker))
         yield bench
         bench.clean_up()
 
@@ -138,17 +142,18 @@ def test_ingest_of_other_content_is_another_document(bench: Bench, kb: KBRef) ->
 def test_search_finds_the_document(bench: Bench, kb: KBRef, text: str, query: str) -> None:
     ids = {other: bench.add(kb, other) for other in (GARDEN, BACKUP, MIXED)}
 
-    hits = bench.search(kb, query).hits
+    hits = _hits(bench, kb, query)
 
-    assert hits[0].provider_document_id == ids[text]
-    assert hits[0].provider_kb_id == kb.provider_kb_id
+    found = [hit.provider_document_id for hit in hits]
+    assert ids[text] in (found[:1] if bench.understands else found)
+    assert {hit.provider_kb_id for hit in hits} == {kb.provider_kb_id}
 
 
 @pytest.mark.parametrize(("text", "query"), QUERIES.values(), ids=QUERIES)
 def test_search_offsets_slice_the_derived_text(bench: Bench, kb: KBRef, text: str, query: str) -> None:
     bench.add(kb, text)
 
-    hits = bench.search(kb, query).hits
+    hits = _hits(bench, kb, query)
 
     assert hits
     assert [text[hit.char_start : hit.char_end] for hit in hits] == [hit.content for hit in hits]
@@ -158,10 +163,16 @@ def test_search_offsets_slice_the_derived_text(bench: Bench, kb: KBRef, text: st
 def test_place_proves_every_hit_in_its_text_only(bench: Bench, kb: KBRef, text: str, query: str) -> None:
     bench.add(kb, text)
 
-    hits = bench.search(kb, query).hits
+    hits = _hits(bench, kb, query)
 
     assert [_inked(text, bench.provider.place(text, hit)) for hit in hits] == [hit.content.strip() for hit in hits]
     assert {bench.provider.place("Another text. " + text, hit) for hit in hits} == {None}
+
+
+def _hits(bench: Bench, kb: KBRef, query: str) -> tuple[SearchHit, ...]:
+    if query in MEANT and not bench.understands:
+        pytest.skip(f"the model of the live server is not said to understand language: set {UNDERSTANDS}")
+    return bench.search(kb, query).hits
 
 
 def _inked(text: str, place: tuple[int, int] | None) -> str:

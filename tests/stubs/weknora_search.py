@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from knowledge.providers.local.han import FOLD
+from knowledge.providers.han import FOLD
 from tests.stubs.weknora_kbs import seen_kb
 from tests.stubs.weknora_replies import Ask, Reply, failure, not_found, success
 from tests.stubs.weknora_world import EMBEDDER_TEXTS, KB, Document, Passage, World
 
 _WORD = re.compile(r"[^\W_]+")
 _HAN = re.compile(r"[\u3400-\u9fff]")
+_TOKEN = re.compile(rf"{_HAN.pattern}+|(?:(?!{_HAN.pattern})[^\W_])+")
 _MAX_VARIABLES = 32_760
 _MAX_HITS = 500
 _KEPT = 8
@@ -221,23 +222,21 @@ def _view(found: _Candidate) -> dict[str, Any]:
     }
 
 
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
-
-
 def _tokens(text: str) -> tuple[str, ...]:
-    """Words as the keyword index has them: whole words, Han characters alone and in pairs."""
+    """Words as the keyword index has them: whole words without accents, Han characters in pairs, one that stands alone
+    by itself. Neither widths nor writings are folded."""
+    marks_off = "".join(each for each in unicodedata.normalize("NFD", text) if not unicodedata.combining(each))
     found: list[str] = []
-    for word in _WORD.findall(_plain(text)):
-        han = _HAN.findall(word)
-        found += [*han, *(first + second for first, second in pairwise(han))] if han else [word]
+    for word in _TOKEN.findall(marks_off.lower()):
+        is_run = len(word) > 1 and _HAN.match(word)
+        found += [first + second for first, second in pairwise(word)] if is_run else [word]
     return tuple(found)
 
 
 def _vector(text: str) -> Counter[str]:
     """What an embedding model makes of a text: parts of words, so that inflection matters little, in one writing."""
     features: Counter[str] = Counter()
-    for word in _WORD.findall(_plain(text).translate(FOLD)):
+    for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold().translate(FOLD)):
         if _HAN.search(word):
             features.update(_HAN.findall(word))
         marked = f"^{word}$"

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import Stemmer  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-from knowledge.providers.local.han import FOLD
+from knowledge.providers.han import FOLD
 from knowledge.providers.local.stopwords import STOPWORDS
 
 TOKENIZER_REV = "words-1"

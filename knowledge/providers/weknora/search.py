@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from knowledge.providers.base import (
     SearchOutcome,
     SearchRequest,
 )
+from knowledge.providers.han import FOLD
 from knowledge.providers.weknora.client import Query
 from knowledge.providers.weknora.connection import Connection
 from knowledge.providers.weknora.conversion import says_something
@@ -93,8 +95,13 @@ def find(connection: Connection, request: SearchRequest) -> SearchOutcome:
 
 
 def _query_text(query: str) -> tuple[str, list[str]]:
+    """Return what is asked, and notes. Words in another writing follow in the common one: the server takes characters
+    as they are, any of the words may match, and most texts are in simplified characters and half-width letters."""
     plain = query.replace("\x00", " ").strip()
-    return plain[:MAX_QUERY], ["query-cut"] if len(plain) > MAX_QUERY else []
+    common = unicodedata.normalize("NFKC", plain).translate(FOLD)
+    others = [word for word in common.split() if word not in plain]
+    text = " ".join([plain[:MAX_QUERY], *others])
+    return text[:MAX_QUERY], ["query-cut"] if len(plain) > MAX_QUERY else []
 
 
 def _search_kb(asking: _Asking, kb: KBRef) -> _Found:

@@ -53,6 +53,28 @@ def test_search_cuts_what_would_block_the_server(bench: Bench, kb: KBRef, stub: 
     assert outcome.hits
 
 
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("備份 tomatoes", "備份 tomatoes 备份"),
+        ("ｐｏｓｔｇｒｅｓｑｌ", "ｐｏｓｔｇｒｅｓｑｌ postgresql"),
+        ("tomatoes 备份", "tomatoes 备份"),
+        ("備" * 3_000, "備" * MAX_QUERY),
+    ],
+    ids=["traditional", "full-width", "common", "long"],
+)
+def test_search_asks_in_the_common_writing_as_well(
+    bench: Bench, kb: KBRef, stub: WeKnoraStub, query: str, asked: str
+) -> None:
+    """The server's words are characters as they are, and any of them may match."""
+    bench.add(kb, NOTE)
+    stub.asked.clear()
+
+    ask(bench, kb, query=query)
+
+    assert {each["query_text"] for each in sent(stub)} == {asked}
+
+
 @pytest.mark.parametrize("query", ["???", '"', "-", "😀", "\x00", "  ", "_", "|"])
 def test_search_without_words_is_answered_by_us(bench: Bench, kb: KBRef, stub: WeKnoraStub, query: str) -> None:
     """T60: the server fails on it."""
