@@ -17,7 +17,7 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from knowledge.citations.owners import owner_document_id
-from knowledge.models import Document, KnowledgeBase, Reader
+from knowledge.models import Document, KnowledgeBase, ProviderKind, Reader
 from knowledge.parsing.base import ParseCode
 from knowledge.providers.base import (
     DocumentPhase,
@@ -324,12 +324,14 @@ def _derived(original: Original) -> Derived:
 
 def _request(kb: KnowledgeBase, original: Original) -> IngestRequest:
     document = original.document
-    known_id = document.pending_knowledge_id or document.provider_knowledge_id
+    source_hash = original.source_map.source_hash
+    own_id = document.pending_knowledge_id or document.provider_knowledge_id
+    known_id = own_id or _held_for_another(kb, document, source_hash)
     return IngestRequest(
         kb=kb_ref(kb),
         document_id=document.id,
         display_name=document.name,
-        source_hash=original.source_map.source_hash,
+        source_hash=source_hash,
         source_map=original.source_map,
         known_id=ProviderDocumentId(known_id) if known_id else None,
         metadata={
@@ -340,6 +342,18 @@ def _request(kb: KnowledgeBase, original: Original) -> IngestRequest:
         },
         original=Handover(open=partial(originals.stream, document)) if _is_read_there(kb) else None,
     )
+
+
+def _held_for_another(kb: KnowledgeBase, document: Document, source_hash: str) -> str:
+    """Return the provider document, done or in the making, by which another row holds this content; "" where none."""
+    if kb.provider == ProviderKind.LOCAL:  # it goes by the content itself
+        return ""
+    rows = kb.documents.filter(workspace_id=kb.workspace_id, source_hash=source_hash, deleted_at__isnull=True)
+    others = rows.exclude(pk=document.pk).order_by("id")
+    making = others.exclude(pending_knowledge_id="").filter(pending_json__sourceHash=source_hash)
+    done = others.exclude(provider_knowledge_id="").filter(indexed_hash=source_hash)
+    found = making.values_list("pending_knowledge_id", flat=True).first()
+    return found or done.values_list("provider_knowledge_id", flat=True).first() or ""
 
 
 def _indexed(

@@ -379,6 +379,22 @@ def test_reader_that_is_away_for_a_while_is_waited_for(reading: Remote) -> None:
     assert READER_DOWN.startswith("document read failed:")
 
 
+def test_equal_files_wait_for_their_reader_as_one_document(reading: Remote) -> None:
+    """A document that failed for now is no duplicate for the server: sent under another name there would be two."""
+    reading.stub.world.plans.append(["processing", *["flap"] * 12, "processing", "completed"])
+    _put(reading, "plain.pdf")
+    reading.vault.sync()
+    reading.work()
+    assert [each.status for each in reading.held] == ["failed"]
+    reading.vault.write("deep/copy.pdf", recorded()["plain.pdf"].body)
+
+    reading.level()
+
+    assert reading.vault.states() == {"plain.pdf": "indexed", "deep/copy.pdf": "indexed"}
+    assert len(reading.held) == 1
+    assert {row.provider_knowledge_id for row in Document.objects.all()} == {reading.held[0].id}
+
+
 def test_another_reader_has_every_file_read_anew(remote: Remote) -> None:
     """Search finds each file all the while: the new reading takes the place of the old one when it is there."""
     teach(remote.stub.world)
