@@ -93,6 +93,12 @@ REASONS: dict[str, Reason] = {
         _("It is tried again by itself. If it stays, ask an administrator to look at the model."),
         retry=True,
     ),
+    "provider-embedder-refused": Reason(
+        SERVICE,
+        _("The embedding model behind the indexing service does not take this text, though it takes others."),
+        _("Divide very long tables or code blocks, or ask an administrator for a model that takes longer texts."),
+        retry=True,
+    ),
     "provider-model-missing": Reason(
         CONFIGURATION,
         _("The indexing service has no embedding model for this knowledge base."),

@@ -187,4 +187,4 @@ def _failed(
         followed.outage = followed.outage or Outage(code)
         documents.put_back(worker="", documents=[row], code=code, seconds=0)
         return
-    followed.failed += documents.fail(document=row, code=code, retry=state.retryable)
+    followed.failed += documents.fail(document=row, code=outages.of_one(code), retry=state.retryable)

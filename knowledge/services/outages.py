@@ -35,6 +35,7 @@ _MENDED = frozenset({"index-damaged"})
 _FOR_ALL = frozenset({"provider-quota"})
 #: A model that fails for one document may fail for all, or not like this text.
 _OF_MODELS = frozenset({"provider-embedder", "provider-model-missing"})
+_OF_ONE = {"provider-embedder": "provider-embedder-refused"}
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -95,6 +96,11 @@ def works(provider: KnowledgeProvider, kb: KBRef, code: str) -> bool:
 def is_of_models(code: str | None) -> bool:
     """Say whether a code is about a model behind the provider."""
     return code in _OF_MODELS
+
+
+def of_one(code: str) -> str:
+    """Return the code for a document at which something failed that works for others."""
+    return _OF_ONE.get(code, code)
 
 
 def _pause_after(error: ProviderError) -> float:

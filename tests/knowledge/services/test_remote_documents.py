@@ -167,7 +167,7 @@ def test_text_that_the_embedding_model_refuses_stops_only_its_document(remote: R
 
     states, row = remote.vault.states(), remote.vault.row("table.md")
     assert [states[f"{number:03}.md"] for number in range(3)] == ["indexed"] * 3
-    assert row.reason_code == "provider-embedder"
+    assert row.reason_code == "provider-embedder-refused"
     assert row.attempts > 0
     assert remote.outage is None
     assert len(remote.held) == 4
