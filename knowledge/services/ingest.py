@@ -325,8 +325,7 @@ def _derived(original: Original) -> Derived:
 def _request(kb: KnowledgeBase, original: Original) -> IngestRequest:
     document = original.document
     source_hash = original.source_map.source_hash
-    own_id = document.pending_knowledge_id or document.provider_knowledge_id
-    known_id = own_id or _held_for_another(kb, document, source_hash)
+    known_id = _held_as(kb, document, source_hash)
     return IngestRequest(
         kb=kb_ref(kb),
         document_id=document.id,
@@ -344,16 +343,19 @@ def _request(kb: KnowledgeBase, original: Original) -> IngestRequest:
     )
 
 
-def _held_for_another(kb: KnowledgeBase, document: Document, source_hash: str) -> str:
-    """Return the provider document, done or in the making, by which another row holds this content; "" where none."""
-    if kb.provider == ProviderKind.LOCAL:  # it goes by the content itself
-        return ""
+def _held_as(kb: KnowledgeBase, document: Document, source_hash: str) -> str:
+    """Return the provider document, done or in the making, by which this row or another holds a content, else whatever
+    this row has; "" where nothing is."""
+    own_id = document.pending_knowledge_id or document.provider_knowledge_id
+    is_own = source_hash in (document.pending_json.get("sourceHash"), document.indexed_hash)
+    if kb.provider == ProviderKind.LOCAL or (own_id and is_own):  # the embedded one goes by the content itself
+        return own_id
     rows = kb.documents.filter(workspace_id=kb.workspace_id, source_hash=source_hash, deleted_at__isnull=True)
     others = rows.exclude(pk=document.pk).order_by("id")
     making = others.exclude(pending_knowledge_id="").filter(pending_json__sourceHash=source_hash)
     done = others.exclude(provider_knowledge_id="").filter(indexed_hash=source_hash)
     found = making.values_list("pending_knowledge_id", flat=True).first()
-    return found or done.values_list("provider_knowledge_id", flat=True).first() or ""
+    return found or done.values_list("provider_knowledge_id", flat=True).first() or own_id
 
 
 def _indexed(
