@@ -6,30 +6,32 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderKind, ProviderProfile
+from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderKind, ProviderProfile, Reader
 from knowledge.services import drain, first_run, sync
 from knowledge.services.first_run import Ready
 from mnote.sealing import seal
 
 #: Between two looks at what a server works on.
 _PAUSE_SECONDS = 0.2
-#: A server that finishes nothing for so long is given up.
-_PATIENCE_SECONDS = 600.0
+#: A server that finishes nothing for so long is given up. It tries files that its reader cannot read for 12 minutes.
+_PATIENCE_SECONDS = 900.0
 
 
 class Stuck(Exception):
     """Documents that never became ready; the message names a few, and why."""
 
 
-def prepare(*, folder: bytes, connection: Mapping[str, str] | None = None) -> Ready:
-    """Set up a knowledge base over a folder (absolute bytes). `connection` (url, key, model) puts its index there.
+def prepare(*, folder: bytes, connection: Mapping[str, str] | None = None, reader: str = Reader.MNOTE) -> Ready:
+    """Set up a knowledge base over a folder (absolute bytes). `connection` (url, key, model) puts its index there;
+    `reader` says who reads the files then.
 
     Raises FolderUnusable.
     """
     ready = first_run.prepare(folder=folder, provider=ProviderKind.LOCAL)
     if connection is not None:
         ready.kb.provider, ready.kb.profile = ProviderKind.WEKNORA, _profile(connection)
-        ready.kb.save(update_fields=["provider", "profile"])
+        ready.kb.parsed_by = reader
+        ready.kb.save(update_fields=["provider", "profile", "parsed_by"])
     return ready
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from knowledge.models import Reader
 from knowledge.services import fidelity, fidelity_edits, fidelity_setup
 from knowledge.services.fidelity import Tally
+from knowledge.services.first_run import Ready
 from mnote.principals import Principal
 
 _COLUMNS = ("sampled", "exact", "moved", "changed", "gone", "degraded", "wrong", "missed", "narrowed")
@@ -40,36 +43,40 @@ class Command(BaseCommand):
             "--provider", default="local", choices=["local", "weknora"],
             help=f"weknora: at a server, which {', '.join(_CONNECTION.values())} name",
         )  # fmt: skip
+        parser.add_argument(
+            "--reader", default=Reader.MNOTE, choices=Reader.values,
+            help="provider: the server reads the files itself, by its document reader",
+        )  # fmt: skip
         parser.add_argument("--edits", action="store_true", help="again after changes made to a copy")
         parser.add_argument("--limit", type=int, default=1000, help="how many sentences")
         parser.add_argument("--json", action="store_true")
 
-    def handle(self, *_: Any, folder: str, provider: str, edits: bool, limit: int, json: bool, **__: Any) -> None:
+    def handle(self, *_: Any, folder: str, provider: str, reader: str, **options: Any) -> None:
         place = Path(folder).resolve()
         if not place.is_dir():
             raise CommandError("This is not a folder.")
         if provider != "local" and _connection() is None:
             raise CommandError(f"Set {', '.join(_CONNECTION.values())} to check at a server.")
+        if provider == "local" and reader == Reader.PROVIDER:
+            raise CommandError("Only a server reads files itself: --provider weknora.")
         if os.environ.get(_INSIDE):
-            sys.exit(self._inside(place, provider, edits=edits, limit=limit, as_json=json))
+            connection = _connection() if provider != "local" else None
+            sys.exit(self._inside(place, _ready(place, connection, reader), options))
         with tempfile.TemporaryDirectory(prefix="mnote-check-") as scratch:
-            sys.exit(_again(Path(scratch), place, copy=edits))
+            sys.exit(_again(Path(scratch), place, copy=options["edits"]))
 
-    def _inside(self, folder: Path, provider: str, *, edits: bool, limit: int, as_json: bool) -> int:
+    def _inside(self, folder: Path, ready: Ready, options: Mapping[str, Any]) -> int:
         """Run in a process of our own, whose data folder is a scratch folder."""
-        call_command("migrate", verbosity=0)
-        connection = _connection() if provider != "local" else None
-        ready = fidelity_setup.prepare(folder=os.fsencode(folder), connection=connection)
         principal = Principal(user=ready.owner)
         fidelity_setup.level(ready.kb)
-        samples = fidelity.take_samples(ready.kb, limit=limit)
-        said = (lambda _line: None) if as_json else self.stderr.write
+        samples = fidelity.take_samples(ready.kb, limit=options["limit"])
+        said = (lambda _line: None) if options["json"] else self.stderr.write
         tallies = {"asIs": fidelity.check(principal=principal, kb=ready.kb, samples=samples, say=said)}
-        if edits:
+        if options["edits"]:
             expected = fidelity_edits.edit(os.fsencode(folder), samples)
             fidelity_setup.level(ready.kb)
             tallies["afterEdits"] = fidelity.check_after(principal=principal, samples=samples, expected=expected)
-        self._print(tallies, as_json=as_json)
+        self._print(tallies, as_json=options["json"])
         return 0 if all(_is_good(tally) for tally in tallies.values()) else 1
 
     def _print(self, tallies: dict[str, Tally], *, as_json: bool) -> None:
@@ -85,6 +92,11 @@ class Command(BaseCommand):
             self.stdout.write(f"{name}: {tally.right:.2%} told right")
             for fault in tally.faults[:20]:
                 self.stdout.write(f"  {fault['outcome']} {fault['path']}: {fault['sentence']!r} {fault['why']}")
+
+
+def _ready(folder: Path, connection: Mapping[str, str] | None, reader: str) -> Ready:
+    call_command("migrate", verbosity=0)
+    return fidelity_setup.prepare(folder=os.fsencode(folder), connection=connection, reader=reader)
 
 
 def _again(scratch: Path, folder: Path, *, copy: bool) -> int:

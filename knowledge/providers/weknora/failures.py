@@ -38,6 +38,7 @@ _TEXTS: tuple[tuple[str, Failure], ...] = (
     ("Data format error", Failure(code="corrupt", retryable=False)),
     ("not a zip file", Failure(code="corrupt", retryable=False)),
     ("little-endian", Failure(code="corrupt", retryable=False)),
+    ("NotImplementedError", Failure(code="provider-read-failed", retryable=False)),
     ("File conversion failed", Failure(code="corrupt", retryable=False)),
     ("got <class 'bytes'> type", Failure(code="provider-reader", retryable=False)),
     ("is not supported", Failure(code="unsupported_type", retryable=False)),

@@ -134,6 +134,11 @@ FAILURES = {
     "damaged": ("Failed to load document (PDFium: Data format error).", "corrupt", False),
     "damaged sheet": ("File is not a zip file", "corrupt", False),
     "damaged slides": ("File conversion failed after 1 attempts:\n - PptxConverter threw", "corrupt", False),
+    "unknown shape": (
+        "File conversion failed after 1 attempts:\n - PptxConverter threw NotImplementedError",
+        "provider-read-failed",
+        False,
+    ),
     "old slides": ("Legacy PowerPoint (.ppt) is not supported", "unsupported_type", False),
     "queue down": ("Failed to enqueue processing task", "provider-server-error", True),
     "something new": ("never seen before", "provider-failed", True),
