@@ -63,6 +63,12 @@ REASONS: dict[str, Reason] = {
     "provider-unavailable": Reason(SERVICE, _("The indexing service does not answer."), _NOTHING, retry=True),
     "provider-waiting": Reason(TEMPORARY, _("It waits its turn at the indexing service."), _NOTHING, retry=True),
     "provider-working": Reason(TEMPORARY, _("The indexing service is at work on it."), _NOTHING, retry=True),
+    "provider-trying-again": Reason(
+        TEMPORARY,
+        _("The reader of the indexing service fails; the service tries it again for some minutes."),
+        _("Nothing to do now. If many files stay like this, an administrator has to look at the reader."),
+        retry=True,
+    ),
     "provider-finishing": Reason(
         TEMPORARY, _("It can be searched; the indexing service still adds to it."), _NOTHING, retry=True
     ),

@@ -21,8 +21,10 @@ from knowledge.reasons import reason_for
 from knowledge.services import documents
 from knowledge.services.documents import Indexed
 
-#: Why a document is with the provider: it waits there, it is at work on it, or only extras are missing.
-WAITING, AT_WORK, FINISHING = "provider-waiting", "provider-working", "provider-finishing"
+#: Why a document is with the provider: it waits there, it is at work on it, its reader failed and is tried again, or
+#: only extras are missing.
+WAITING, AT_WORK, TRYING_AGAIN = "provider-waiting", "provider-working", "provider-trying-again"
+FINISHING = "provider-finishing"
 WITH_PROVIDER = Q(index_status=IndexStatus.PARSING, worker="") & ~Q(pending_knowledge_id="")
 #: Whoever asks for rows keeps others from asking for the same for so long.
 _ASKING = timedelta(seconds=60)
@@ -172,6 +174,8 @@ def _standing(state: DocumentState) -> dict[str, Any]:
         code = FINISHING
     elif state.phase is DocumentPhase.QUEUED:
         code = WAITING
+    elif state.error_code:
+        code = TRYING_AGAIN
     return {
         "provider_status": state.raw_status,
         "reason_code": code,

@@ -22,6 +22,7 @@ _STUCK_SECONDS = 15 * 60
 _WITH_SERVICE: dict[str, Promise] = {
     pending.WAITING: gettext_lazy("waiting at the indexing service"),
     pending.AT_WORK: gettext_lazy("being indexed"),
+    pending.TRYING_AGAIN: gettext_lazy("read again by the indexing service"),
     pending.FINISHING: gettext_lazy("searchable, being finished"),
 }
 
@@ -92,7 +93,8 @@ def _text(document: Document, now: datetime, *, is_stopped: bool) -> str:
 
 def _why(document: Document, reason: Reason | None, now: datetime, *, is_stopped: bool) -> str | Promise:
     if document.index_status == IndexStatus.PARSING:
-        return _still_reading(document, now)
+        is_tried_again = document.reason_code == pending.TRYING_AGAIN
+        return reason.sentence if reason and is_tried_again else _still_reading(document, now)
     if reason is None or is_stopped:
         return ""
     if document.index_status == IndexStatus.QUEUED and document.next_try_at:

@@ -29,7 +29,7 @@ def codes() -> list[str]:
         importlib.import_module(module.name)
     raised = {kind.code for kind in _kinds(ProviderError) if kind.__module__.startswith("knowledge.")}
     said = {failure.code for _text, failure in failures._TEXTS} | {failures._UNKNOWN.code}
-    waiting = {pending.WAITING, pending.AT_WORK, pending.FINISHING}
+    waiting = {pending.WAITING, pending.AT_WORK, pending.TRYING_AGAIN, pending.FINISHING}
     return sorted(raised | said | set(timeline._CODES.values()) | set(ingest._MOST) | waiting | _OTHERS)
 
 

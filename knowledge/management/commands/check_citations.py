@@ -61,7 +61,10 @@ class Command(BaseCommand):
             raise CommandError("Only a server reads files itself: --provider weknora.")
         if os.environ.get(_INSIDE):
             connection = _connection() if provider != "local" else None
-            sys.exit(self._inside(place, _ready(place, connection, reader), options))
+            try:
+                sys.exit(self._inside(place, _ready(place, connection, reader), options))
+            except fidelity_setup.Stuck as error:
+                raise CommandError(f"Some documents never became ready: {error}") from error
         with tempfile.TemporaryDirectory(prefix="mnote-check-") as scratch:
             sys.exit(_again(Path(scratch), place, copy=options["edits"]))
 

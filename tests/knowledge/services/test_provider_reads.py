@@ -390,6 +390,7 @@ def test_equal_files_wait_for_their_reader_as_one_document(reading: Remote, befo
     reading.vault.sync()
     reading.work()
     assert "failed" in [each.status for each in reading.held]
+    assert reading.vault.row("plain.pdf").reason_code == "provider-trying-again"
     reading.vault.write("deep/copy.pdf", recorded()["plain.pdf"].body)
 
     reading.level()

@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 
 from knowledge.models import KnowledgeBase, ProviderOutage
+from knowledge.services import drain
 from tests.knowledge.outside import level, move_to, profile_of
 from tests.knowledge.vault import Vault
 from tests.stubs.weknora import WeKnoraStub
@@ -122,6 +123,23 @@ def test_drawer_and_api_say_how_exactly_passages_are_placed(vault: Vault, stub: 
         "counts": {"exact": 29, "partial": 4},
         "contradicted": 0,
     }
+
+
+def test_page_says_while_it_lasts_that_the_services_reader_fails(vault: Vault, stub: WeKnoraStub) -> None:
+    teach(stub.world)
+    move_to(vault, profile_of(stub))
+    KnowledgeBase.objects.update(parsed_by="provider")
+    stub.world.plans.append(["processing", *["flap"] * 99])
+    vault.write("report.docx", recorded()["report.docx"].body)
+    vault.sync()
+    for _turn in range(9):
+        drain.drain(kb=vault.kb, worker="test", patience=0.2)
+        vault.kb.documents.update(next_try_at=None)
+
+    page = vault.people.client("alice").get(reverse("knowledge:kb-detail", args=[vault.kb.pk])).text
+
+    assert "read again by the indexing service" in page
+    assert "The reader of the indexing service fails; the service tries it again for some minutes." in page
 
 
 def test_nothing_is_said_of_places_where_we_read_the_files(outside: Vault) -> None:
