@@ -6,6 +6,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+from django.utils import timezone
+
 from knowledge.models import Document, IndexStatus, KnowledgeBase, ProviderKind, ProviderProfile, Reader
 from knowledge.services import drain, first_run, sync
 from knowledge.services.first_run import Ready
@@ -46,7 +48,7 @@ def level(kb: KnowledgeBase) -> None:
             return
         if now_left != left:
             left, since = now_left, time.monotonic()
-        waiting.update(next_try_at=None)
+        waiting.update(next_try_at=timezone.now())
         time.sleep(_PAUSE_SECONDS)
     some = waiting.values_list("source_path", "reason_code")[:5]
     raise Stuck(", ".join(f"{path} ({code})" for path, code in some))

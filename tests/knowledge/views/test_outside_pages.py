@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from knowledge.models import KnowledgeBase, ProviderOutage
 from knowledge.services import drain
@@ -134,7 +135,7 @@ def test_page_says_while_it_lasts_that_the_services_reader_fails(vault: Vault, s
     vault.sync()
     for _turn in range(9):
         drain.drain(kb=vault.kb, worker="test", patience=0.2)
-        vault.kb.documents.update(next_try_at=None)
+        vault.kb.documents.update(next_try_at=timezone.now())
 
     page = vault.people.client("alice").get(reverse("knowledge:kb-detail", args=[vault.kb.pk])).text
 
