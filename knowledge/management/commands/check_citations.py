@@ -55,12 +55,12 @@ class Command(BaseCommand):
         place = Path(folder).resolve()
         if not place.is_dir():
             raise CommandError("This is not a folder.")
-        if provider != "local" and _connection() is None:
+        connection = _connection() if provider != "local" else None
+        if provider != "local" and connection is None:
             raise CommandError(f"Set {', '.join(_CONNECTION.values())} to check at a server.")
         if provider == "local" and reader == Reader.PROVIDER:
             raise CommandError("Only a server reads files itself: --provider weknora.")
         if os.environ.get(_INSIDE):
-            connection = _connection() if provider != "local" else None
             try:
                 sys.exit(self._inside(place, _ready(place, connection, reader), options))
             except fidelity_setup.Stuck as error:
@@ -69,7 +69,7 @@ class Command(BaseCommand):
             sys.exit(_again(Path(scratch), place, copy=options["edits"]))
 
     def _inside(self, folder: Path, ready: Ready, options: Mapping[str, Any]) -> int:
-        """Run in a process of our own, whose data folder is a scratch folder."""
+        """Run in a process of our own, whose data folder is a scratch folder. Raises Stuck."""
         principal = Principal(user=ready.owner)
         fidelity_setup.level(ready.kb)
         samples = fidelity.take_samples(ready.kb, limit=options["limit"])
